@@ -1,0 +1,1 @@
+"""What people meet: command line, walkthrough, verification report. Imports no GPU library."""

@@ -1,0 +1,1 @@
+"""Everything that touches a GPU. Imported by the worker process only."""

@@ -1,0 +1,1 @@
+"""One file per scene, the data types they share (``base``) and what they draw with (``draw``)."""

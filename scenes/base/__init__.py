@@ -1,0 +1,48 @@
+"""The plain data types that scenes, worker, recordings and the stage share. No GPU, no terminal."""
+
+from gpu_explain.scenes.base.claim import Claim, Nature, Outcome
+from gpu_explain.scenes.base.measurement import (
+    Capture,
+    Device,
+    Findings,
+    Measurement,
+    Neighbour,
+    Series,
+    SourceText,
+)
+from gpu_explain.scenes.base.parameter import Choice, Parameter
+from gpu_explain.scenes.base.problem import Problem, ProblemError
+from gpu_explain.scenes.base.quantity import Kind, Quantity, Timing, number_text
+from gpu_explain.scenes.base.scene import Chosen, Cursor, Gpu, Pace, Part, Scene, Step, View, Words
+from gpu_explain.scenes.base.trace import Trace
+
+__all__ = [
+    "Capture",
+    "Choice",
+    "Chosen",
+    "Claim",
+    "Cursor",
+    "Device",
+    "Findings",
+    "Gpu",
+    "Kind",
+    "Measurement",
+    "Nature",
+    "Neighbour",
+    "Outcome",
+    "Pace",
+    "Parameter",
+    "Part",
+    "Problem",
+    "ProblemError",
+    "Quantity",
+    "Scene",
+    "Series",
+    "SourceText",
+    "Step",
+    "Timing",
+    "Trace",
+    "View",
+    "Words",
+    "number_text",
+]

@@ -1,0 +1,49 @@
+"""Finds the scenes by listing this folder: a new scene joins with one new file."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from pathlib import Path
+
+from gpu_explain.scenes.base import Problem, ProblemError, Scene
+
+_NOT_SCENES = {"chapters", "registry"}
+
+
+@cache
+def all_scenes() -> tuple[Scene, ...]:
+    """Every scene, in walkthrough order.
+
+    A scene file defines ``SCENE``. Raises :class:`ProblemError` when one does not, or two share an id
+    or a number, since a walkthrough with a hole is worse than a clear refusal.
+    """
+    found: list[Scene] = []
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if module.ispkg or module.name in _NOT_SCENES or module.name.startswith("_"):
+            continue
+        scene = getattr(importlib.import_module(f"gpu_explain.scenes.{module.name}"), "SCENE", None)
+        if not isinstance(scene, Scene):
+            raise ProblemError(
+                Problem("scene-broken", f"scenes/{module.name}.py defines no SCENE", "every file in scenes/ is a scene")
+            )
+        found.append(scene)
+    found.sort(key=lambda scene: scene.number)
+    for one, other in zip(found, found[1:], strict=False):
+        if one.number == other.number:
+            raise ProblemError(Problem("scene-broken", f"scenes {one.id} and {other.id} share number {one.number}"))
+    if len({scene.id for scene in found}) != len(found):
+        raise ProblemError(Problem("scene-broken", "two scenes share an id"))
+    return tuple(found)
+
+
+def find_scene(id: str) -> Scene:
+    """The scene of that id or number. Raises :class:`ProblemError` that lists what there is."""
+    for scene in all_scenes():
+        if id in (scene.id, str(scene.number)):
+            return scene
+    known = ", ".join(scene.id for scene in all_scenes())
+    raise ProblemError(
+        Problem("unknown-scene", f"There is no scene called {id!r}", f"The scenes are: {known}", "gpu-explain --list")
+    )
