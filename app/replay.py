@@ -1,0 +1,175 @@
+"""A recording as a source of measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpu_explain.app.choices import complete
+from gpu_explain.app.recording import SceneRecording, refuse
+from gpu_explain.app.shelf import Shelf, bundled, open_shelf
+from gpu_explain.app.source import Event, Listener
+from gpu_explain.scenes.base import Device, Measurement, Neighbour, Problem, ProblemError, Scene
+from gpu_explain.scenes.base.protocol import Failed, Measured, Ready
+
+
+class RecordedSource:
+    """Answers from a recording, at once and inside :meth:`ask`. Files are read when their scene is asked for."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        """Read one scene, for the device and the date.
+
+        Raises:
+            ProblemError: When not one scene of the recording can be read.
+        """
+        self.shelf = shelf
+        self._read: dict[str, SceneRecording | Problem] = {}
+        self._listener: Listener = _nobody
+        self._asked = 0
+        self._first = self._any()
+
+    live = False
+
+    @property
+    def label(self) -> str:
+        """``RECORDED · <gpu> · <date>``."""
+        return f"RECORDED · {self._first.device.name} · {self._first.date}"
+
+    @property
+    def date(self) -> str:
+        """Day of the recording, ``2026-11-29`` (UTC)."""
+        return self._first.date
+
+    @property
+    def device(self) -> Device:
+        """The GPU that was recorded."""
+        return self._first.device
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Versions of what ran."""
+        return self._first.measurements[0].versions
+
+    @property
+    def neighbours(self) -> tuple[Neighbour, ...]:
+        """Other work seen on the GPU when the recording began."""
+        return self._first.measurements[0].neighbours
+
+    def listen(self, listener: Listener) -> None:
+        """Have events sent there."""
+        self._listener = listener
+
+    def start(self) -> None:
+        """Say that the recording is open."""
+        self._listener(Ready(self.device, self.versions, self.neighbours))
+
+    def recorded(self, scene: Scene) -> tuple[Measurement, ...]:
+        """All measurements of a scene, the default first. Raises ``ProblemError``."""
+        found = self._scene(scene.id)
+        if isinstance(found, Problem):
+            raise ProblemError(found)
+        names = {part.name for part in scene.parts}
+        if any(set(m.parts) != names for m in found.measurements):
+            refuse(
+                f"{self.shelf.name}: {scene.id}",
+                f"It was recorded by gpu-explain {found.gpu_explain}, whose scene had other parts",
+                "Record it again: gpu-explain --run-all --record PATH",
+            )
+        return found.measurements
+
+    def offered(self, scene: Scene, chosen: Mapping[str, str]) -> bool:
+        """Whether exactly this combination was recorded."""
+        return self._find(scene, chosen) is not None
+
+    def can_show(self, scene: Scene) -> str:
+        """Empty when there is a recording of the scene and, as far as it was read, a sound one."""
+        if scene.id not in self.shelf.scenes:
+            return "not in this recording"
+        found = self._read.get(scene.id)
+        return found.why if isinstance(found, Problem) else ""
+
+    def ask(self, scene: Scene, chosen: Mapping[str, str], *, again: bool = False) -> int:  # noqa: ARG002
+        """Answer from the recording. ``again`` changes nothing: a recording says the same every time."""
+        self._asked += 1
+        self._listener(self._answer(self._asked, scene, chosen))
+        return self._asked
+
+    def cancel(self) -> None:
+        """Nothing to do: every request was answered when it was made."""
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def _answer(self, id: int, scene: Scene, chosen: Mapping[str, str]) -> Event:
+        try:
+            self.recorded(scene)
+        except ProblemError as error:
+            return Failed(id, error.problem)
+        measurement = self._find(scene, chosen)
+        if measurement is None:
+            return Failed(
+                id,
+                Problem(
+                    "not-recorded",
+                    "This combination was not recorded",
+                    "A recording holds every choice alone, the others at their defaults",
+                    "Set the other parameters back, or run it live on a GPU",
+                ),
+            )
+        return Measured(id, measurement)
+
+    def _find(self, scene: Scene, chosen: Mapping[str, str]) -> Measurement | None:
+        found = self._scene(scene.id)
+        if isinstance(found, Problem):
+            return None
+        return found.find(complete(scene, found.device, chosen))
+
+    def _scene(self, id: str) -> SceneRecording | Problem:
+        if id not in self._read:
+            self._read[id] = self._load(id)
+        return self._read[id]
+
+    def _load(self, id: str) -> SceneRecording | Problem:
+        if id not in self.shelf.scenes:
+            return Problem("not-recorded", f"{id} is not in this recording", "", "Run it live on a GPU")
+        try:
+            found = self.shelf.read(id)
+            if found.device.name != self._first.device.name:
+                why = f"It was made on {found.device.name}, the rest of the recording on {self._first.device.name}"
+                refuse(f"{self.shelf.name}: {id}", why)
+        except ProblemError as error:
+            return error.problem
+        return found
+
+    def _any(self) -> SceneRecording:
+        """The first scene that can be read."""
+        fault: ProblemError | None = None
+        for scene in self.shelf.scenes:
+            try:
+                self._read[scene] = found = self.shelf.read(scene)
+            except ProblemError as error:
+                self._read[scene] = error.problem
+                fault = fault or error
+            else:
+                return found
+        raise fault or ProblemError(Problem("bad-recording", f"{self.shelf.name} holds no recording"))
+
+
+def open_recording(path: str = "") -> RecordedSource:
+    """The recording at a path, or the bundled one. Raises ``ProblemError`` when there is none that can be read."""
+    if path:
+        return RecordedSource(open_shelf(path))
+    shelf = bundled()
+    if shelf is None:
+        raise ProblemError(
+            Problem(
+                "no-recording",
+                "There is no bundled recording to replay",
+                "This copy of gpu-explain was built without scenes/recordings",
+                "Name one (gpu-explain --replay PATH), or install gpu-explain again",
+            )
+        )
+    return RecordedSource(shelf)
+
+
+def _nobody(event: Event) -> None:
+    """Events before anybody listens are for nobody."""

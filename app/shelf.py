@@ -1,0 +1,234 @@
+"""Where recordings lie: a folder, a zip of one, a single file, or the bundled ones. Reading and writing files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import zipfile
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import IO
+
+from gpu_explain.app.recording import MOST_BYTES, SceneRecording, pack, refuse, unpack
+from gpu_explain.scenes.base import Measurement, Problem, ProblemError
+
+SUFFIX = ".json.gz"
+_MOST_FILES = 1000
+
+
+class Shelf:
+    """The scenes of one recording, read when asked for.
+
+    Attributes:
+        name: What to call it in a sentence: the path as given, or ``the bundled recording of …``.
+    """
+
+    def __init__(self, name: str, openers: Mapping[str, Callable[[], IO[bytes]]]) -> None:
+        """``openers`` opens the file of each scene, by scene id."""
+        self.name = name
+        self._openers = dict(openers)
+
+    @property
+    def scenes(self) -> tuple[str, ...]:
+        """Ids of the scenes that there is a file for, in alphabetical order."""
+        return tuple(sorted(self._openers))
+
+    def read(self, scene: str) -> SceneRecording:
+        """The recording of one scene.
+
+        Raises:
+            KeyError: When there is no file for it.
+            ProblemError: When the file is not a sound recording of that scene.
+        """
+        where = f"{self.name}: {scene}{SUFFIX}"
+        opener = self._openers[scene]
+        try:
+            with opener() as file:
+                data = file.read(MOST_BYTES + 1)
+        except Exception as error:  # noqa: BLE001 - zipfile alone raises six unrelated kinds for damaged archives
+            refuse(where, f"It cannot be read ({type(error).__name__}: {error})")
+        if len(data) > MOST_BYTES:
+            refuse(where, f"It is larger than {MOST_BYTES >> 20} MB, which no recording is")
+        found = unpack(data, where)
+        if found.scene != scene:
+            refuse(where, f"It is the recording of another scene ({found.scene})")
+        return found
+
+
+def open_shelf(path: str) -> Shelf:
+    """The recording at a path: a folder, a zip of one, or the file of one scene.
+
+    Raises:
+        ProblemError: When there is none.
+    """
+    place = Path(path).expanduser()
+    if not place.exists():
+        raise ProblemError(
+            Problem(
+                "no-recording",
+                f"{path} cannot be replayed",
+                "There is no such file or folder",
+                "A recording is the folder or zip that gpu-explain --run-all --record PATH wrote; "
+                "gpu-explain --replay alone shows the bundled one",
+            )
+        )
+    if place.is_dir():
+        return Shelf(path, _in_folder(place, path))
+    if place.name.endswith(SUFFIX):
+        return Shelf(str(place.parent), {place.name.removesuffix(SUFFIX): lambda: place.open("rb")})
+    return Shelf(path, _in_zip(place, path))
+
+
+def bundled() -> Shelf | None:
+    """The best of the bundled recordings: the one with the most scenes; ``None`` when there is none."""
+    root = files("gpu_explain.scenes") / "recordings"
+    if not root.is_dir():
+        return None
+    found = [
+        Shelf(f"the bundled recording {folder.name}", openers)
+        for folder in sorted(root.iterdir(), key=lambda entry: entry.name)
+        if folder.is_dir() and (openers := _openers(folder))
+    ]
+    return max(found, key=lambda shelf: len(shelf.scenes), default=None)
+
+
+class Recorder:
+    """Writes a recording scene by scene, so that a crash keeps what was done.
+
+    A path that ends in ``.zip`` becomes a zip, every other one a folder.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Make sure before anything is measured that it can be written there.
+
+        Raises:
+            ProblemError: When the place is taken by something else or cannot be written to.
+        """
+        self.path = Path(path).expanduser()
+        self._zip = self.path.suffix.lower() == ".zip"
+        self._packed: dict[str, bytes] = {}
+        self._device = ""
+        try:
+            if self._zip:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                if self.path.exists():
+                    self._resume(Shelf(path, _in_zip(self.path, path)))
+            else:
+                self.path.mkdir(parents=True, exist_ok=True)
+                self._resume(Shelf(path, _openers(self.path)))
+            _probe(self.path.parent if self._zip else self.path)
+        except OSError as error:
+            raise ProblemError(
+                Problem("cannot-write", f"Nothing can be recorded at {path}", str(error), "Name another place")
+            ) from None
+
+    def write(self, measurements: tuple[Measurement, ...]) -> None:
+        """Write (or replace) the recording of one scene; what was there stays until the new one is complete.
+
+        Raises:
+            ProblemError: When the recording holds another GPU's scenes, or writing fails.
+        """
+        scene, device = measurements[0].scene, measurements[0].device.name
+        if self._device and device != self._device:
+            raise ProblemError(
+                Problem(
+                    "other-gpu",
+                    f"{scene} was not recorded at {self.path}",
+                    f"That recording was made on {self._device}, this one on {device}",
+                    "Name another place: a recording belongs to one GPU",
+                )
+            )
+        self._device = device
+        data = pack(measurements)
+        try:
+            if self._zip:
+                self._packed[scene] = data
+                _replace(self.path, lambda file: _write_zip(file, self._packed))
+            else:
+                _replace(self.path / f"{scene}{SUFFIX}", lambda file: file.write(data))
+        except OSError as error:
+            raise ProblemError(
+                Problem("cannot-write", f"{scene} could not be recorded at {self.path}", str(error), "Make room there")
+            ) from None
+
+    def _resume(self, shelf: Shelf) -> None:
+        """Go on with a recording that is there already; its scenes stay unless they are recorded again."""
+        for scene in shelf.scenes:
+            found = shelf.read(scene)
+            self._device = self._device or found.device.name
+            if self._zip:
+                self._packed[scene] = pack(found.measurements)
+
+
+def _in_folder(folder: Path, path: str) -> dict[str, Callable[[], IO[bytes]]]:
+    try:
+        found = _openers(folder)
+    except OSError as error:
+        refuse(path, str(error))
+    if not found:
+        refuse(path, f"There is no recording in it (no {SUFFIX} file)")
+    return found
+
+
+def _openers(folder: Traversable) -> dict[str, Callable[[], IO[bytes]]]:
+    entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
+    return {
+        entry.name.removesuffix(SUFFIX): lambda entry=entry: entry.open("rb")  # type: ignore[misc]
+        for entry in entries
+        if entry.name.endswith(SUFFIX) and not entry.name.startswith(".")
+    }
+
+
+def _in_zip(place: Path, path: str) -> dict[str, Callable[[], IO[bytes]]]:
+    """Openers for the members of a zip; folders inside it do not matter, only names do."""
+    try:
+        with zipfile.ZipFile(place) as archive:
+            names = [name for name in archive.namelist() if name.endswith(SUFFIX)]
+    except Exception as error:  # noqa: BLE001 - BadZipFile, OSError, ValueError, NotImplementedError, struct.error …
+        why = "It is neither a folder nor a zip" if isinstance(error, zipfile.BadZipFile) else str(error)
+        refuse(path, why)
+    found: dict[str, Callable[[], IO[bytes]]] = {}
+    for name in names[: _MOST_FILES + 1]:
+        scene = name.rsplit("/", 1)[-1].removesuffix(SUFFIX)
+        if scene in found:
+            refuse(path, f"It holds {scene}{SUFFIX} twice")
+        found[scene] = lambda name=name: _open_member(place, name)  # type: ignore[misc]
+    if len(found) > _MOST_FILES:
+        refuse(path, f"It holds more than {_MOST_FILES} files")
+    if not found:
+        refuse(path, f"There is no recording in it (no {SUFFIX} file)")
+    return found
+
+
+def _open_member(place: Path, name: str) -> IO[bytes]:
+    return zipfile.ZipFile(place).open(name)
+
+
+def _write_zip(file: IO[bytes], packed: Mapping[str, bytes]) -> None:
+    """Members are stored as they are (they are gzipped) and undated, so that equal content is equal bytes."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for scene, data in sorted(packed.items()):
+            archive.writestr(zipfile.ZipInfo(f"{scene}{SUFFIX}", (1980, 1, 1, 0, 0, 0)), data)
+
+
+def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file so that at every moment either the old or the whole new one is there."""
+    passing = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with passing.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        passing.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            passing.unlink(missing_ok=True)
+
+
+def _probe(folder: Path) -> None:
+    """Raise ``OSError`` when no file can be made in the folder."""
+    probe = folder / f".gpu-explain.{os.getpid()}"
+    probe.touch()
+    probe.unlink()
