@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from gpu_explain.scenes.base import (
     Choice,
+    Chosen,
     Claim,
     Device,
     Findings,
@@ -58,11 +60,11 @@ def parameters(on: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ...]:
     return (sizes, Parameter("shade", "shade", tuple(Choice(one, one) for one in shades), "red"))
 
 
-def findings(ran: int) -> tuple[Findings, Findings]:
+def findings(blocks: int) -> tuple[Findings, Findings]:
     text = SourceText("cuda/made_up.cu", "cuda", "one\ntwo\n" * 200, {"kernel": (1, 2)})
     trace = Trace("launch", "two blocks", "k", "CUDA", 32, 1000, (0, 1), (0, 1), (0, 0), (2000, 3000), (9, 9), (0, 1))
-    series = Series("line", "a line", Kind.MEASURED, (1.0, 2.0), (3.0, float(ran)), "blocks", "µs", "made up")
-    ran = Quantity("ran", "blocks that ran", ran, "blocks", Kind.MEASURED, "made up")
+    series = Series("line", "a line", Kind.MEASURED, (1.0, 2.0), (3.0, float(blocks)), "blocks", "µs", "made up")
+    ran = Quantity("ran", "blocks that ran", blocks, "blocks", Kind.MEASURED, "made up")
     return (
         Findings((ran,), traces=(trace,), sources=(text,), seconds={"compile": 0.25, "measure": 0.5}),
         Findings(series=(series,), sources=(text,), missing={"profiler": "made up"}, seconds={"measure": 0.25}),
@@ -85,17 +87,44 @@ def measurement(on: Device | None = None, *, size: str = "small", shade: str = "
 
 
 def claims(m: Measurement) -> tuple[Claim, ...]:
+    least = m.one_series("line").y[1]
     return (
         Claim(
-            "all-ran", "Every block ran", Nature.LAW, m.quantity("ran").number, 8, 64, "blocks", "so many were launched",
-            inputs=("ran",), source="cuda/made_up.cu",
+            id="all-ran",
+            text="Every block ran",
+            nature=Nature.LAW,
+            value=m.quantity("ran").number,
+            low=8,
+            high=64,
+            unit="blocks",
+            why="so many were launched",
+            inputs=("ran",),
+            source="cuda/made_up.cu",
         ),
         Claim(
-            "slow", "Two take longer than one", Nature.EXPECTATION, m.one_series("line").y[1], 3.5, None, "µs",
-            "one takes 3", likely="the clock moved", inputs=("line",),
+            id="slow",
+            text="Two take longer than one",
+            nature=Nature.EXPECTATION,
+            value=least,
+            low=3.5,
+            high=None,
+            unit="µs",
+            why="one takes 3",
+            likely="the clock moved",
+            inputs=("line",),
         ),
-        Claim("seen", "The profiler agrees", Nature.LAW, None, 1, 1, "", "one kernel", unchecked=m.why_missing("profiler")),
-    )  # fmt: skip
+        Claim(
+            id="seen",
+            text="The profiler agrees",
+            nature=Nature.LAW,
+            value=None,
+            low=1,
+            high=1,
+            unit="kernels",
+            why="one kernel was launched",
+            unchecked=m.why_missing("profiler"),
+        ),
+    )
 
 
 def tiny(**changes: object) -> Scene:
@@ -109,17 +138,25 @@ def tiny(**changes: object) -> Scene:
         "steps": (Step("only", "the only step", ("all-ran",), ""),),
         "parameters": parameters,
         "parts": (
-            Part("first", ("size",), lambda gpu, chosen, so_far: findings(int(chosen["size"].value or 0))[0], "first"),
-            Part("second", ("shade",), lambda gpu, chosen, so_far: findings(8)[1], "second"),
+            Part("first", ("size",), _first, "first"),
+            Part("second", ("shade",), _second, "second"),
         ),
         "claims": claims,
-        "words": lambda m, step: Words("words", "look", ("ran",)),
+        "words": lambda *_: Words("words", "look", ("ran",)),
         "frame": _frame,
-        "pace": lambda m, step: Pace(1.0),
+        "pace": lambda *_: Pace(1.0),
         "limit_s": 5.0,
         **changes,
     }
     return Scene(**described)  # type: ignore[arg-type]
+
+
+def _first(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Findings:
+    return findings(int(chosen["size"].value or 0))[0]
+
+
+def _second(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Findings:
+    return findings(8)[1]
 
 
 def _frame(m: Measurement, view: View) -> Canvas:

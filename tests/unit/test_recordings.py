@@ -5,9 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +22,8 @@ from gpu_explain.app.source import Event
 from gpu_explain.scenes.base import Measurement, Part, ProblemError
 from gpu_explain.scenes.base.protocol import Failed, Measured, Ready
 from tests.unit.made_up import device, findings, measurement, tiny
+
+T = TypeVar("T")
 
 SCENE = tiny()
 DEFAULT, BLUE, BIG = measurement(), measurement(shade="blue"), measurement(size="big")
@@ -42,6 +45,16 @@ def fault(data: bytes) -> str:
     assert "here.json.gz" in refused.value.problem.what
     assert refused.value.problem.remedy
     return refused.value.problem.sentence
+
+
+def read_or_refused(read: Callable[[], T]) -> T | None:
+    """What was read, or ``None`` when it was refused in words; everything else is a failure."""
+    try:
+        return read()
+    except ProblemError as refused:
+        if refused.problem.id != "bad-recording":
+            raise
+        return None
 
 
 def saved(folder: Path, *measurements: Measurement) -> RecordedSource:
@@ -183,10 +196,8 @@ def test_a_changed_recording_is_read_or_refused_but_never_breaks(data: st.DataOb
         del node[key]
     else:
         node[key] = data.draw(JUNK)
-    try:
-        found = unpack(from_json(content), "here")
-    except ProblemError as refused:
-        assert "here" in refused.problem.what
+    found = read_or_refused(lambda: unpack(from_json(content), "here"))
+    if found is None:
         return
     for m in found.measurements:  # what is accepted can be used
         assert unpack(pack((m,)), "here").measurements == (m,)
@@ -197,10 +208,8 @@ def test_a_changed_recording_is_read_or_refused_but_never_breaks(data: st.DataOb
 def test_a_flipped_byte_is_read_or_refused_but_never_breaks(place: int, byte: int) -> None:
     changed = bytearray(pack(ALL))
     changed[place % len(changed)] = byte
-    try:
-        assert unpack(bytes(changed), "here").measurements == ALL
-    except ProblemError as refused:
-        assert "here" in refused.problem.what
+    found = read_or_refused(lambda: unpack(bytes(changed), "here"))
+    assert found is None or found.measurements == ALL
 
 
 # ---------------------------------------------------------------- folders, zips, files
@@ -277,7 +286,7 @@ def test_a_place_that_cannot_be_recorded_to_is_known_before_measuring(tmp_path: 
 @pytest.mark.parametrize(
     ("prepare", "why"),
     [
-        (lambda p: None, "no such file"),
+        (lambda _: None, "no such file"),
         (lambda p: p.mkdir(), "no recording in it"),
         (lambda p: p.write_bytes(b"hello"), "neither a folder nor a zip"),
         (lambda p: zipfile.ZipFile(p, "w").close(), "no recording in it"),
@@ -300,10 +309,8 @@ def test_a_damaged_zip_is_read_or_refused_but_never_breaks(tmp_path_factory: Any
     changed = bytearray(path.read_bytes())
     changed[place % len(changed)] = byte
     path.write_bytes(changed)
-    try:
-        assert open_recording(str(path)).device == device()
-    except ProblemError as refused:
-        assert "cannot be replayed" in refused.problem.what
+    found = read_or_refused(lambda: open_recording(str(path)))
+    assert found is None or found.device == device()
 
 
 def test_a_file_that_holds_another_scene_is_refused(tmp_path: Path) -> None:
@@ -351,7 +358,7 @@ def test_one_broken_file_does_not_take_the_others_along(tmp_path: Path) -> None:
 
 def test_a_scene_that_has_other_parts_now_is_refused(tmp_path: Path) -> None:
     source = saved(tmp_path, *ALL)
-    newer = tiny(parts=(*SCENE.parts, Part("third", (), lambda gpu, chosen, so_far: findings(1)[0], "")))
+    newer = tiny(parts=(*SCENE.parts, Part("third", (), lambda *_: findings(1)[0], "")))
     with pytest.raises(ProblemError, match="other parts"):
         source.recorded(newer)
 
