@@ -200,7 +200,8 @@ def build(wanted: Plan, purpose: str) -> None:
     # The build backend from the same pins and no environment of its own, which would know no pins.
     _pip(pins, "setuptools>=77", quiet=True)
     target = f"{ROOT}[{','.join(wanted.extras)}]" if wanted.extras else str(ROOT)
-    _pip(pins, "--no-build-isolation", "--editable", target, quiet="live" not in str(wanted.extras))
+    downloads_torch = bool({"live", "live-cu12"} & set(wanted.extras)) and not wanted.reuse
+    _pip(pins, "--no-build-isolation", "--editable", target, quiet=not downloads_torch)
     stamp.write_text(json.dumps({**done, "python": base, purpose: now}), encoding="utf-8")
 
 
@@ -228,7 +229,7 @@ def _pip(pins: Path, *arguments: str, quiet: bool) -> None:
     # The variable as well as the option, so that environments which pip makes on the way know the pins too.
     surroundings = os.environ | {"PIP_CONSTRAINT": str(pins)}
     if subprocess.run([*command, "--constraint", str(pins), *arguments], env=surroundings, check=False).returncode:
-        sys.exit("pip could not install what gpu-explain needs: its message is above. Nothing else was changed.")
+        sys.exit("pip could not install what gpu-explain needs: its message is above.")
 
 
 def main(arguments: list[str] | None = None) -> None:
