@@ -9,24 +9,24 @@ from pathlib import Path
 
 from gpu_explain.scenes.base import Problem, ProblemError, Scene
 
-_NOT_SCENES = {"chapters", "registry"}
+_NOT_SCENES = {"base", "chapters", "draw", "recordings", "registry"}
 
 
 @cache
 def all_scenes() -> tuple[Scene, ...]:
     """Every scene, in walkthrough order.
 
-    A scene file defines ``SCENE``. Raises :class:`ProblemError` when one does not, or two share an id
+    A scene is a file, or for a long one a folder, that defines ``SCENE``. Raises :class:`ProblemError` when one does not, or two share an id
     or a number, since a walkthrough with a hole is worse than a clear refusal.
     """
     found: list[Scene] = []
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if module.ispkg or module.name in _NOT_SCENES or module.name.startswith("_"):
+        if module.name in _NOT_SCENES or module.name.startswith("_"):
             continue
         scene = getattr(importlib.import_module(f"gpu_explain.scenes.{module.name}"), "SCENE", None)
         if not isinstance(scene, Scene):
             raise ProblemError(
-                Problem("scene-broken", f"scenes/{module.name}.py defines no SCENE", "every file in scenes/ is a scene")
+                Problem("scene-broken", f"scenes/{module.name} defines no SCENE", "every file in scenes/ is a scene")
             )
         found.append(scene)
     found.sort(key=lambda scene: scene.number)

@@ -1,6 +1,6 @@
 """The plain data types that scenes, worker, recordings and the stage share. No GPU, no terminal."""
 
-from gpu_explain.scenes.base.claim import Claim, Nature, Outcome
+from gpu_explain.scenes.base.claim import Claim, Nature, Outcome, expectation, law
 from gpu_explain.scenes.base.measurement import (
     Capture,
     Device,
@@ -12,7 +12,16 @@ from gpu_explain.scenes.base.measurement import (
 )
 from gpu_explain.scenes.base.parameter import Choice, Parameter
 from gpu_explain.scenes.base.problem import Problem, ProblemError
-from gpu_explain.scenes.base.quantity import Kind, Quantity, Timing, number_text
+from gpu_explain.scenes.base.quantity import (
+    Kind,
+    Quantity,
+    Timing,
+    computed,
+    measured,
+    number_text,
+    published,
+    reported,
+)
 from gpu_explain.scenes.base.scene import Chosen, Cursor, Gpu, Pace, Part, Scene, Step, View, Words
 from gpu_explain.scenes.base.trace import Trace
 
@@ -44,5 +53,11 @@ __all__ = [
     "Trace",
     "View",
     "Words",
+    "computed",
+    "expectation",
+    "law",
+    "measured",
     "number_text",
+    "published",
+    "reported",
 ]

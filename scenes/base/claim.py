@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Nature(StrEnum):
@@ -75,3 +76,29 @@ class Claim:
         if above and below and self.value == self.value:
             return Outcome.HELD
         return Outcome.MISSED if self.nature is Nature.LAW else Outcome.SURPRISE
+
+
+def law(
+    id: str,
+    text: str,
+    value: float | int | None,
+    wanted: tuple[float | None, float | None],
+    unit: str,
+    why: str,
+    **more: Any,
+) -> Claim:
+    """A :class:`Claim` that must hold on any correct GPU; ``wanted`` is ``(low, high)``."""
+    return Claim(id, text, Nature.LAW, value, *wanted, unit, why, **more)
+
+
+def expectation(
+    id: str,
+    text: str,
+    value: float | int | None,
+    wanted: tuple[float | None, float | None],
+    unit: str,
+    why: str,
+    **more: Any,
+) -> Claim:
+    """A :class:`Claim` that is typical; a miss is a surprise, and ``likely`` should say why it may be."""
+    return Claim(id, text, Nature.EXPECTATION, value, *wanted, unit, why, **more)

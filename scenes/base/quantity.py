@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Kind(StrEnum):
@@ -175,3 +176,23 @@ class Timing:
             source="kernels/timing.py",
             note=note,
         )
+
+
+def measured(name: str, label: str, value: float | int | None, unit: str, method: str, **more: Any) -> Quantity:
+    """A measured :class:`Quantity`; ``more`` are its other attributes."""
+    return Quantity(name, label, value, unit, Kind.MEASURED, method, **more)
+
+
+def computed(name: str, label: str, value: float | int | None, unit: str, method: str, **more: Any) -> Quantity:
+    """A :class:`Quantity` computed from sizes and limits; ``more`` are its other attributes."""
+    return Quantity(name, label, value, unit, Kind.COMPUTED, method, **more)
+
+
+def reported(name: str, label: str, value: float | int | None, unit: str, method: str, **more: Any) -> Quantity:
+    """A :class:`Quantity` that the driver reports; ``more`` are its other attributes."""
+    return Quantity(name, label, value, unit, Kind.REPORTED, method, **more)
+
+
+def published(name: str, label: str, value: float | int | None, unit: str, source: str, method: str = "") -> Quantity:
+    """A published :class:`Quantity`; the source is named."""
+    return Quantity(name, label, value, unit, Kind.PUBLISHED, method or f"Published: {source}.", source=source)

@@ -137,7 +137,9 @@ def _no_move(m: Measurement, view: View, key: str) -> Cursor:
     return view.cursor
 
 
-def _nothing_to_resolve(gpu: Any, parameters: tuple[Parameter, ...], chosen: Mapping[str, str]) -> tuple[Parameter, ...]:
+def _nothing_to_resolve(
+    gpu: Any, parameters: tuple[Parameter, ...], chosen: Mapping[str, str]
+) -> tuple[Parameter, ...]:
     return parameters
 
 

@@ -52,6 +52,14 @@ class Trace:
         if any(end < start for start, end in zip(self.start_ns, self.end_ns, strict=True)):
             raise ValueError(f"trace {self.name}: a block ends before it starts")
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.sm, self.start_ns, self.end_ns))
+
+    def __hash__(self) -> int:
+        """Computed once: layouts are cached by trace, and frames ask for them thirty times a second."""
+        return self._hash
+
     @property
     def blocks(self) -> int:
         """Number of blocks."""
@@ -93,15 +101,12 @@ class Trace:
     @cached_property
     def peak_by_sm(self) -> dict[int, int]:
         """Most blocks resident at once on each SM."""
-        return {
-            sm: max(
-                count
-                for _, count in _steps(
-                    tuple(self.start_ns[b] for b in blocks), tuple(self.end_ns[b] for b in blocks)
-                )
-            )
-            for sm, blocks in self.by_sm.items()
-        }
+        return {sm: max(count for _, count in self.residents_of(sm)) for sm in self.sms}
+
+    def residents_of(self, sm: int) -> tuple[tuple[int, int], ...]:
+        """Steps ``(ns, blocks resident from then on)`` of one SM, times ascending."""
+        blocks = self.by_sm.get(sm, ())
+        return _steps(tuple(self.start_ns[b] for b in blocks), tuple(self.end_ns[b] for b in blocks))
 
     def resident_at(self, ns: float) -> int:
         """Blocks resident at a time, in ns."""
@@ -133,6 +138,44 @@ class Trace:
         durations = sorted(e - s for s, e in zip(self.start_ns, self.end_ns, strict=True))
         middle = len(durations) // 2
         return durations[middle] if len(durations) % 2 else (durations[middle - 1] + durations[middle]) / 2
+
+    @cached_property
+    def last_end_by_sm(self) -> dict[int, int]:
+        """When each SM's last block ended, in ns."""
+        return {sm: max(self.end_ns[b] for b in blocks) for sm, blocks in self.by_sm.items()}
+
+    @cached_property
+    def last_sm(self) -> int:
+        """The SM that worked longest (the lowest number among equals)."""
+        return max(self.last_end_by_sm, key=lambda sm: (self.last_end_by_sm[sm], -sm))
+
+    @cached_property
+    def tail_ns(self) -> float:
+        """From the end of half of the SMs that worked to the end of the last one, in ns."""
+        ends = sorted(self.last_end_by_sm.values())
+        return self.span_ns - ends[(len(ends) - 1) // 2]
+
+    def working_at(self, ns: float) -> int:
+        """SMs with a resident block at a time, in ns."""
+        return sum(any(self.start_ns[b] <= ns < self.end_ns[b] for b in blocks) for blocks in self.by_sm.values())
+
+    @cached_property
+    def busy_ns(self) -> dict[int, int]:
+        """For each SM the time in which it had at least one block, in ns."""
+        found = {}
+        for sm in self.sms:
+            steps = self.residents_of(sm)
+            pairs = zip(steps, steps[1:], strict=False)
+            found[sm] = sum(until - at for (at, count), (until, _) in pairs if count)
+        return found
+
+    @cached_property
+    def clock_mhz(self) -> float:
+        """Median SM clock over the blocks, from cycles and ns, in MHz; 0 when no block lasted a step."""
+        clocks = sorted(
+            c * 1000 / (e - s) for c, s, e in zip(self.cycles, self.start_ns, self.end_ns, strict=True) if e > s
+        )
+        return clocks[len(clocks) // 2] if clocks else 0.0
 
     def rows(self, sm: int) -> tuple[tuple[int, ...], ...]:
         """An SM's blocks laid into rows in which none overlap, each block in the first free row.

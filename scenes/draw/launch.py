@@ -1,0 +1,105 @@
+"""One traced launch as a picture: counters, one SM unfolded, the other SMs as lanes, time, residents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu_explain.scenes.draw.bars import bar
+from gpu_explain.scenes.draw.box import Box, legend, titled
+from gpu_explain.scenes.draw.canvas import Canvas
+from gpu_explain.scenes.draw.ink import Ink
+from gpu_explain.scenes.draw.scale import count_text, time_text
+from gpu_explain.scenes.draw.timeline import LABEL, Lanes, residents_chart
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What of a launch is shown, and how.
+
+    Attributes:
+        lanes: The trace in time.
+        capacity: Blocks that fit on the GPU at once: the top of the residents chart.
+        sms: SMs the launch could use; more than the trace saw when some stayed without a block.
+        focus: The SM that is unfolded.
+        focused: Whether the viewer's cursor is in the picture.
+        tail: Blocks drawn in the tail's ink.
+        marks_ns: Times to be marked on the axis, in ns.
+        title, origin: The picture's title, and where it comes from.
+    """
+
+    lanes: Lanes
+    capacity: int
+    sms: int
+    focus: int
+    focused: bool = False
+    tail: frozenset[int] = frozenset()
+    marks_ns: tuple[float, ...] = ()
+    title: str = "WHO WORKED WHEN"
+    origin: str = "the trace of this launch"
+
+
+def draw_launch(canvas: Canvas, box: Box, launch: Launch, *, rule: bool = False) -> None:
+    """Draw a launch into a box of at least 8 rows; more rows show more SMs, not bigger ones."""
+    trace, now = launch.lanes.trace, launch.lanes.now_ns
+    room = titled(canvas, box, launch.title, launch.origin, rule=rule)
+    _counters(canvas, room, launch)
+    room = room.inside(top=1)
+    chart_rows = 0 if room.height < 14 else 3 if room.height < 30 else 5
+    if room.height >= 9:
+        _legend(canvas, room, launch)
+        room = room.inside(bottom=1)
+    room = room.inside(bottom=2 + (chart_rows + 1 if chart_rows else 0))
+    y = launch.lanes.unfolded(
+        canvas, Box(room.x, room.y, room.width, max(room.height - 3, 1)), launch.focus, tail=launch.tail
+    )
+    if launch.focused:
+        canvas.put(room.x, room.y, f"▸SM{launch.focus:>3} ", Ink.CURSOR)
+    start = trace.sms.index(launch.focus)
+    others = [sm for sm in (*trace.sms[start + 1 :], *trace.sms[:start])]
+    lanes = others if len(others) <= room.bottom - y else others[: max(room.bottom - y - 1, 0)]
+    for sm in lanes:
+        launch.lanes.lane(canvas, room, y, sm)
+        y += 1
+    hidden = len(others) - len(lanes)
+    if hidden and y < room.bottom:
+        canvas.put(room.x + 2, y, "⋮", Ink.DIM)
+        canvas.put(room.x + LABEL, y, f"{hidden} more SMs in the trace", Ink.DIM)
+        y += 1
+    unused = launch.sms - len(trace.sms)
+    if unused > 0 and y < room.bottom:
+        canvas.put(room.x + LABEL, y, f"{unused} SMs never got a block", Ink.DIM)
+        y += 1
+    launch.lanes.axis(canvas, room, y, launch.marks_ns)
+    if chart_rows:
+        chart = Box(room.x, y + 2, room.width, chart_rows + 1)
+        canvas.put(chart.x + LABEL, chart.y, f"RESIDENT BLOCKS  {count_text(trace.resident_at(now))} now", Ink.DIM)
+        residents_chart(canvas, chart.inside(top=1), launch.lanes, launch.capacity)
+
+
+def _legend(canvas: Canvas, room: Box, launch: Launch) -> None:
+    """The last row: what the glyphs and inks mean."""
+    entries = [
+        ("█", Ink.WORK, f"{launch.lanes.residents} resident on the SM (lower: fewer)"),
+        ("█", Ink.WORK_ALT, "next round"),
+        ("·", Ink.FAINT, "no block"),
+    ]
+    if launch.tail:
+        entries.insert(2, ("█", Ink.TAIL, "the last"))
+    legend(canvas, room.x, room.bottom - 1, entries, room.right)
+
+
+def _counters(canvas: Canvas, room: Box, launch: Launch) -> None:
+    """The line of waiting, running and finished blocks at the time played."""
+    trace, now = launch.lanes.trace, launch.lanes.now_ns
+    ended = sum(end <= now for end in trace.end_ns)
+    started = sum(start <= now for start in trace.start_ns)
+    waiting = trace.blocks - started
+    x = canvas.put(room.x, room.y, f"t = {time_text(now, like=launch.lanes.end_ns)}", Ink.STRONG)
+    x = canvas.put(max(x + 2, room.x + LABEL + 6), room.y, "waiting ", Ink.DIM)
+    x = canvas.put(x, room.y, count_text(waiting), Ink.TAIL if waiting else Ink.DIM) + 1
+    if waiting and room.width >= 70:
+        x = bar(canvas, x, room.y, waiting / trace.blocks * 8, Ink.TAIL) + 1
+    x = canvas.put(x + 1, room.y, "running ", Ink.DIM)
+    x = canvas.put(x, room.y, count_text(started - ended), Ink.WORK_ALT)
+    x = canvas.put(x + 2, room.y, "done ", Ink.DIM)
+    canvas.put(x, room.y, count_text(ended), Ink.TEXT)

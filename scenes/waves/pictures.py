@@ -1,0 +1,289 @@
+"""What ``waves`` draws at each step. Everything here comes out of the measurement and the view."""
+
+from __future__ import annotations
+
+from gpu_explain.scenes.base import Cursor, Measurement, Pace, Trace, View, number_text
+from gpu_explain.scenes.draw.bars import Bar, labelled_bars
+from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
+from gpu_explain.scenes.draw.canvas import Canvas
+from gpu_explain.scenes.draw.ink import Ink
+from gpu_explain.scenes.draw.launch import Launch, draw_launch
+from gpu_explain.scenes.draw.plot import Plot, Tick
+from gpu_explain.scenes.draw.scale import count_text, time_text
+from gpu_explain.scenes.draw.timeline import Lanes
+
+BLOCK_SECONDS = 3.2
+"""Seconds on screen that one block lasts: long enough to read its number."""
+LONGEST_SECONDS = 10.0
+TRACES = {0: "fits", 1: "launch", 4: "million"}
+"""Which trace a step plays; the other steps show curves."""
+
+
+def pace(m: Measurement, step: int) -> Pace:
+    """Traces play at one rate in all steps, faster only where they would last too long; curves unroll in 5 s."""
+    if step in TRACES:
+        trace = m.trace(TRACES[step])
+        seconds = trace.span_ns / max(trace.median_duration_ns, 1) * BLOCK_SECONDS
+        return Pace(min(seconds, LONGEST_SECONDS) + 0.6, float(trace.span_ns), lead=0.6)
+    return Pace(5.0, lead=0.4)
+
+
+def move(m: Measurement, view: View, key: str) -> Cursor:
+    """The cursor is a place in the list of SMs: up and down unfold the neighbour, escape goes back to the last to end."""
+    if view.step not in TRACES:
+        return ()
+    trace = m.trace(TRACES[view.step])
+    if key == "escape":
+        return ()
+    here = view.cursor[0] if view.cursor else trace.sms.index(trace.last_sm)
+    by = {"up": -1, "down": 1, "left": -10, "right": 10}.get(key, 0)
+    return ((here + by) % len(trace.sms),)
+
+
+def frame(m: Measurement, view: View) -> Canvas:
+    """The picture of a step."""
+    canvas = Canvas(view.width, view.height)
+    box = Box(0, 0, view.width, view.height)
+    (_one_wave, _one_more, _staircase, _competition, _million, _smaller)[view.step](m, view, canvas, box)
+    return canvas
+
+
+def _played(m: Measurement, view: View) -> float:
+    """How much of a step's unrolling has been shown, 0 … 1."""
+    paced = pace(m, view.step)
+    if not view.motion or paced.seconds <= paced.lead:
+        return 1.0
+    return min(max((view.seconds - paced.lead) / (paced.seconds - paced.lead), 0.0), 1.0)
+
+
+def _now(m: Measurement, view: View) -> float:
+    paced = pace(m, view.step)
+    return paced.at(view.seconds) if view.motion else paced.gpu_ns
+
+
+def _launch(m: Measurement, view: View, trace: Trace, residents: int, end_ns: float, now: float, title: str) -> Launch:
+    focus = trace.sms[view.cursor[0] % len(trace.sms)] if view.cursor else trace.last_sm
+    first_end = min(trace.end_ns)
+    tail = frozenset(
+        b for b in trace.by_sm[trace.last_sm] if trace.tail_ns and trace.start_ns[b] >= first_end - trace.step_ns
+    )
+    few = trace.tail_ns > trace.median_duration_ns / 4
+    return Launch(
+        lanes=Lanes(trace, residents, end_ns, now),
+        capacity=int(m.number("fit.sms")) * residents,
+        sms=int(m.number("fit.sms")),
+        focus=focus,
+        focused=view.focused,
+        tail=tail if few else frozenset(),
+        marks_ns=(trace.span_ns - trace.tail_ns,) if few else (),
+        title=title,
+        origin="the previous choice"
+        if view.previous
+        else f"trace of {count_text(trace.blocks)} blocks × {trace.threads}",
+    )
+
+
+def _one_wave(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
+    trace, residents = m.trace("fits"), int(m.number("fit.residents"))
+    # The same scale as the next step, where that does not make this picture too small to read.
+    more = m.trace("more").span_ns
+    end = more if more <= 3 * trace.span_ns else trace.span_ns
+    drawn = _launch(m, view, trace, residents, float(end), _now(m, view), "ONE WAVE: WHO WORKED WHEN")
+    draw_launch(canvas, _with_conclusion(canvas, box, _wave_conclusion(m, view, trace)), drawn)
+
+
+def _wave_conclusion(m: Measurement, view: View, trace: Trace) -> str:
+    if _now(m, view) < trace.span_ns:
+        return ""
+    return f"{count_text(trace.blocks)} blocks, one wave, {time_text(trace.span_ns)}: all places taken, nobody waits."
+
+
+def _one_more(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
+    trace, residents = m.trace("launch"), int(m.number("fit.residents"))
+    drawn = _launch(m, view, trace, residents, float(trace.span_ns), _now(m, view), "WHO WORKED WHEN")
+    sms = int(m.number("fit.sms"))
+    working = trace.working_at(trace.span_ns - trace.tail_ns / 2)
+    said = ""
+    if _now(m, view) >= trace.span_ns:
+        idle = m.number("launch.idle")
+        said = f"{count_text(trace.blocks)} blocks, {time_text(trace.span_ns)}; {idle:.0f} % of the SMs' time had no block in it."
+        if trace.tail_ns > trace.median_duration_ns / 4 and working < sms / 2:
+            said = f"The tail: {working} of {sms} SMs work{'s' if working == 1 else ''} through the last {time_text(trace.tail_ns)} of {time_text(trace.span_ns)}."
+    draw_launch(canvas, _with_conclusion(canvas, box, said), drawn)
+
+
+def _with_conclusion(canvas: Canvas, box: Box, text: str) -> Box:
+    """Keep the last rows for a sentence that comes when the eye has seen it; returns the room above."""
+    if box.height < 14:
+        return box
+    paragraph(canvas, Box(box.x + 1, box.bottom - 1, box.width - 2, 1), text, Ink.LOOK)
+    return box.inside(bottom=2)
+
+
+def _staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
+    stairs, one = m.one_series("staircase"), m.number("stair.duration")
+    capacity = int(m.number("stair.capacity"))
+    origin = "the previous choice" if view.previous else f"each ●: median of {stairs.n} launches"
+    tall = box.height >= 34
+    top, below = box.stack((box.height * 3 // 5, box.height)) if tall else (box, Box(0, 0, 0, 0))
+    room = titled(canvas, top, "TIME AGAINST NUMBER OF BLOCKS", origin)
+    legend(
+        canvas, room.x, room.y,
+        [("●", Ink.MEASURED, "measured, blocks that wait"), ("┄", Ink.COMPUTED, "computed: waves × one block's time")],
+        room.right,
+    )  # fmt: skip
+    played = _played(m, view)
+    waves = m.one_series("waves")
+    highest = max(*stairs.y, *waves.y)
+    plot = Plot(canvas, room.inside(top=1), (0, max(stairs.x) * 1.02), (0, highest * 1.02))
+    floor = waves.y[0] - one
+    last = -(-int(max(stairs.x)) // capacity)
+    steps = [(max(k * capacity, 1), min((k + 1) * capacity, max(stairs.x)), floor + (k + 1) * one) for k in range(last)]
+    plot.axes(
+        [Tick(0, "0"), *(Tick(k * capacity, count_text(k * capacity)) for k in range(1, last + 1))],
+        [Tick(0, "0"), *(Tick(y, f"{y:.0f} µs") for _, _, y in steps)],
+        "blocks",
+    )
+    plot.stairs(steps, Ink.COMPUTED)
+    seen = [(x, y) for x, y in zip(stairs.x, stairs.y, strict=True) if x <= played * max(stairs.x)]
+    plot.points(seen, Ink.MEASURED)
+    here = m.trace("launch")
+    if m.value("work") == "wait" and here.blocks <= max(stairs.x) and played >= 1:
+        at = floor + -(-here.blocks // capacity) * one
+        plot.mark(here.blocks, at, f"your {count_text(here.blocks)} blocks", Ink.LOOK)
+    if tall:
+        residents = int(m.number("fit.residents"))
+        drawn = _launch(m, view, here, residents, float(here.span_ns), float(here.span_ns), "WHO WORKED WHEN")
+        draw_launch(canvas, below, drawn, rule=True)
+
+
+def _competition(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
+    waiting, computing = m.one_series("compete.wait"), m.one_series("compete.compute")
+    title = "TIME AGAINST NUMBER OF BLOCKS, A FULL WAVE = 1"
+    room = titled(canvas, box, title, "the previous choice" if view.previous else f"blocks of {256} threads")
+    legend(canvas, room.x, room.y, [("●", Ink.A, "blocks that wait"), ("◆", Ink.B, "blocks that compute")], room.right)
+    capacity = m.number("compete.wait.capacity")
+    below = 6 if room.height >= 16 else 3
+    high = max(*waiting.y, *computing.y)
+    plot = Plot(canvas, room.inside(top=1, bottom=below), (0, max(*waiting.x, *computing.x) * 1.02), (0, high * 1.05))
+    plot.axes(
+        [Tick(0, "0"), *(Tick(k * capacity / 2, count_text(int(k * capacity / 2))) for k in range(1, 5))],
+        [Tick(0, "0"), Tick(1, "1 wave"), Tick(2, "2"), Tick(3, "3")],
+        "blocks",
+    )
+    played = _played(m, view)
+    reach = played * max(*waiting.x, *computing.x)
+    for series, ink, glyph in ((waiting, Ink.A, "●"), (computing, Ink.B, "◆")):
+        seen = [(x, y) for x, y in zip(series.x, series.y, strict=True) if x <= reach]
+        plot.line(seen, Ink.FAINT)
+        plot.points(seen, ink, glyph)
+    bars = Box(room.x, room.bottom - below, room.width, below)
+    if below > 3:
+        canvas.fill(box.x, bars.y, box.width, 1, "─", Ink.FAINT)
+        titled(
+            canvas,
+            Box(box.x, bars.y + 1, box.width, 1),
+            "ONE BLOCK MORE THAN FITS COSTS",
+            "share of a full wave's time",
+        )
+        bars = bars.inside(top=3)
+    costs = [(m.number(f"compete.{work}.step"), work, ink) for work, ink in (("wait", Ink.A), ("compute", Ink.B))]
+    labelled_bars(
+        canvas,
+        bars,
+        [Bar(f"blocks that {work}", max(cost, 0.0), f"{cost:+.0f} %", ink) for cost, work, ink in costs],
+        max(100.0, *(cost for cost, _, _ in costs)),
+        played=played,
+    )
+
+
+def _million(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
+    trace, capacity = m.trace("million"), int(m.number("million.capacity"))
+    theirs = int(m.number("million.theirs"))
+    sms = int(m.number("fit.sms"))
+    residents = capacity // sms
+    drawn = _launch(
+        m, view, trace, residents, float(trace.span_ns), _now(m, view), "A MILLION ELEMENTS: WHO WORKED WHEN"
+    )
+    drawn = Launch(**{**{f: getattr(drawn, f) for f in drawn.__dataclass_fields__}, "capacity": capacity})
+    arithmetic = 6 if box.height >= 24 else 0
+    draw_launch(canvas, box.inside(bottom=arithmetic), drawn)
+    if not arithmetic:
+        return
+    room = titled(
+        canvas,
+        Box(box.x, box.bottom - arithmetic, box.width, arithmetic),
+        "THE ARITHMETIC",
+        "○ computed from blocks that fit",
+        rule=True,
+    )
+    scale = max(trace.blocks / capacity, trace.blocks / theirs)
+    rows = (
+        (
+            m.device.name.removeprefix("NVIDIA "),
+            capacity,
+            f"{trace.blocks / capacity:.2f} waves at best, took {m.number('million.waves'):.2f}",
+        ),
+        ("L40S ◇", theirs, f"{trace.blocks / theirs:.2f} waves at best (published sizes)"),
+    )
+    left = room.x + max(len(name) for name, _, _ in rows) + 1
+    width = room.right - left
+    y = room.y
+    for name, fits, said in rows:
+        canvas.put(room.x, y, name, Ink.TEXT)
+        cell = width / -(-scale // 1)
+        for wave in range(-(-trace.blocks // fits)):
+            blocks = min(fits, trace.blocks - wave * fits)
+            start, cells = left + round(wave * cell), max(round(cell * blocks / fits) - 1, 1)
+            ink = Ink.ON_WORK_ALT if wave % 2 else Ink.ON_WORK
+            canvas.put(start, y, f" {count_text(blocks)}".ljust(cells)[:cells], ink)
+        canvas.put(left, y + 1, said, Ink.DIM)
+        y += 2
+
+
+def _smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
+    origin = "the previous choice" if view.previous else "green contexts, blocks that wait"
+    room = titled(canvas, box, "THE SAME KERNEL ON A SMALLER GPU", origin)
+    counts = sorted(
+        int(q.name.split(".")[1]) for q in m.quantities if q.name.startswith("sms.") and q.name.endswith(".step")
+    )
+    if not counts:
+        paragraph(canvas, room.inside(top=1), f"Not measured: {m.why_missing('smaller')}.", Ink.DIM)
+        return
+    all_series = [m.one_series(f"sms.{n}") for n in counts]
+    high = max(max(s.y) for s in all_series)
+    gap = 1 if room.height >= len(counts) * 7 + 1 else 0
+    y = room.y + gap
+    for sms, series in zip(counts, all_series, strict=True):
+        capacity = int(m.number(f"sms.{sms}.capacity"))
+        canvas.put(room.x, y, f"{sms} SMs", Ink.STRONG)
+        canvas.put(room.x + 9, y, f"hold {count_text(capacity)} blocks", Ink.DIM)
+        bars = [
+            Bar(
+                f"{count_text(int(x)):>6} blocks",
+                t,
+                f"{number_text(t)} µs",
+                (Ink.WORK, Ink.WORK_ALT, Ink.TAIL)[min(-(-int(x) // capacity) - 1, 2)],
+            )
+            for x, t in zip(series.x, series.y, strict=True)
+        ]
+        y = labelled_bars(
+            canvas, Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0)), bars, high, played=_played(m, view)
+        )
+        y += gap
+    if y + 2 < room.bottom and _played(m, view) >= 1:
+        costs = ", ".join(f"{m.number(f'sms.{n}.step'):.2f} on {n} SMs" for n in counts)
+        paragraph(
+            canvas,
+            Box(room.x, y + 2, room.width, room.bottom - y - 2),
+            f"One block more than fits, in block times: {costs}.",
+            Ink.LOOK,
+        )
+    if y < room.bottom:
+        legend(
+            canvas,
+            room.x,
+            y,
+            [("█", Ink.WORK, "one wave"), ("█", Ink.WORK_ALT, "two waves"), ("█", Ink.TAIL, "three waves")],
+            room.right,
+        )
