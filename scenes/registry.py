@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from gpu_explain.scenes.base import Problem, ProblemError, Scene
@@ -16,8 +17,8 @@ _NOT_SCENES = {"base", "chapters", "draw", "recordings", "registry"}
 def all_scenes() -> tuple[Scene, ...]:
     """Every scene, in walkthrough order.
 
-    A scene is a file, or for a long one a folder, that defines ``SCENE``. Raises :class:`ProblemError` when one does not, or two share an id
-    or a number, since a walkthrough with a hole is worse than a clear refusal.
+    A scene is a file, or for a long one a folder, that defines ``SCENE``. Raises :class:`ProblemError` when
+    one does not, or two share an id or a number, since a walkthrough with a hole is worse than a clear refusal.
     """
     found: list[Scene] = []
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
@@ -30,7 +31,7 @@ def all_scenes() -> tuple[Scene, ...]:
             )
         found.append(scene)
     found.sort(key=lambda scene: scene.number)
-    for one, other in zip(found, found[1:], strict=False):
+    for one, other in pairwise(found):
         if one.number == other.number:
             raise ProblemError(Problem("scene-broken", f"scenes {one.id} and {other.id} share number {one.number}"))
     if len({scene.id for scene in found}) != len(found):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isfinite
 from typing import Any
 
 
@@ -117,7 +118,7 @@ def number_text(value: float | int) -> str:
     """
     if isinstance(value, int):
         return f"{value:,}".replace(",", " ")
-    if value != value or value in (float("inf"), float("-inf")):
+    if not isfinite(value):
         return str(value)
     return f"{value:,.{_decimals(value)}f}".replace(",", " ")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ class Trace:
         found = {}
         for sm in self.sms:
             steps = self.residents_of(sm)
-            pairs = zip(steps, steps[1:], strict=False)
+            pairs = pairwise(steps)
             found[sm] = sum(until - at for (at, count), (until, _) in pairs if count)
         return found
 

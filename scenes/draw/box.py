@@ -68,11 +68,8 @@ def wrap(text: str, width: int) -> list[str]:
     """Break text at spaces into lines of at most ``width`` cells; words too long are cut."""
     lines: list[str] = []
     line = ""
-    for word in text.split():
-        while len(word) > width > 0:
-            head, word = word[: width - len(line) - bool(line)], word[width - len(line) - bool(line) :]
-            lines.append(f"{line} {head}".strip())
-            line = ""
+    words = [part for word in text.split() for part in _pieces(word, width)]
+    for word in words:
         if line and len(line) + 1 + len(word) > width:
             lines.append(line)
             line = word
@@ -81,12 +78,18 @@ def wrap(text: str, width: int) -> list[str]:
     return [*lines, line] if line else lines
 
 
+def _pieces(word: str, width: int) -> list[str]:
+    """A word as pieces that fit into a line."""
+    return [word[at : at + width] for at in range(0, len(word), width)] if width > 0 else [word]
+
+
 def paragraph(canvas: Canvas, box: Box, text: str, ink: Ink = Ink.TEXT) -> int:
     """Write wrapped text into a box; returns the first free row. Text that does not fit ends with ``…``."""
     lines = wrap(text, box.width)
-    for row, line in enumerate(lines[: box.height]):
-        if row == box.height - 1 and len(lines) > box.height:
-            line = line[: box.width - 2].rstrip() + " …"
+    shown = lines[: box.height]
+    if len(shown) < len(lines) and shown:
+        shown[-1] = shown[-1][: box.width - 2].rstrip() + " …"
+    for row, line in enumerate(shown):
         canvas.put(box.x, box.y + row, line, ink)
     return box.y + min(len(lines), box.height)
 

@@ -55,7 +55,7 @@ def draw_launch(canvas: Canvas, box: Box, launch: Launch, *, rule: bool = False)
     if launch.focused:
         canvas.put(room.x, room.y, f"▸SM{launch.focus:>3} ", Ink.CURSOR)
     start = trace.sms.index(launch.focus)
-    others = [sm for sm in (*trace.sms[start + 1 :], *trace.sms[:start])]
+    others = (*trace.sms[start + 1 :], *trace.sms[:start])
     lanes = others if len(others) <= room.bottom - y else others[: max(room.bottom - y - 1, 0)]
     for sm in lanes:
         launch.lanes.lane(canvas, room, y, sm)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gpu_explain.scenes.draw.box import Box
 from gpu_explain.scenes.draw.canvas import Canvas
@@ -84,7 +85,7 @@ class Plot:
 
     def line(self, points: Sequence[tuple[float, float]], ink: Ink) -> None:
         """Straight dotted lines from point to point."""
-        for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+        for (x0, y0), (x1, y1) in pairwise(points):
             first, last = self.column(x0), self.column(x1)
             for column in range(first, last + 1):
                 share = (column - first) / (last - first) if last > first else 0.0

@@ -188,7 +188,8 @@ def measure_staircase(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) 
         tuple(floor + ceil(n / capacity) * one for n in sizes),
         "blocks",
         "µs",
-        "ceil(blocks ÷ blocks that fit) × the traced duration of one block, plus what one block's launch takes beyond it.",
+        "ceil(blocks ÷ blocks that fit) × the traced duration of one block, plus what a launch of one block takes "
+        "beyond it.",
         inputs=("stair.duration", "stair.capacity"),
     )
     return Findings(
@@ -313,14 +314,15 @@ def measure_million(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) ->
                 "L40S holds",
                 theirs,
                 "blocks",
-                "NVIDIA L40S data sheet (142 SMs) and CUDA C++ Programming Guide (1536 threads an SM at compute capability 8.9)",
+                "NVIDIA L40S data sheet (142 SMs) and CUDA C++ Programming Guide (1536 threads an SM at compute "
+                "capability 8.9)",
             ),
             published(
                 "million.published",
                 "  waves at best",
                 round(count / theirs, 1),
                 "",
-                "the same figures, blocks ÷ blocks that fit; the widely quoted “at best 4.6 waves” for a million elements",
+                "the same figures: blocks ÷ blocks that fit",
             ),
         ),
         traces=(trace,),

@@ -21,7 +21,7 @@ def parameters(device: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ..
         Parameter(
             "blocks",
             "blocks",
-            tuple(Choice(id) for id in ("sms", "fits", "fits+1", "2fits", "2fits+1", "4fits+1")),
+            tuple(Choice(name) for name in ("sms", "fits", "fits+1", "2fits", "2fits+1", "4fits+1")),
             "fits+1",
             typed=(1, 20_000),
             help="How many blocks are launched: one per SM, as many as fit, one more, …",
@@ -68,11 +68,12 @@ def sm_choices(device: Device) -> tuple[Choice, ...]:
     if not device.sm_granularity or device.sms < device.sms_total:
         return (every,)
     third = device.sms // 3 // device.sm_granularity * device.sm_granularity
-    smaller = [(id, n) for id, n in (("least", device.sm_granularity), ("third", third)) if 0 < n < device.sms]
-    return (*(Choice(id, n) for id, n in dict((n, (id, n)) for id, n in smaller).values()), every)
+    sizes = {size: name for name, size in (("third", third), ("least", device.sm_granularity)) if 0 < size < device.sms}
+    return (*(Choice(sizes[size], size) for size in sorted(sizes)), every)
 
 
 def int_of(chosen: Chosen, id: str) -> int:
+    """The value of a numeric parameter."""
     return int(chosen[id].value or 0)
 
 
@@ -88,6 +89,7 @@ def launch_of(chosen: Chosen) -> dict[str, Any]:
 
 
 def fit_of(gpu: Any, launch: Mapping[str, Any]) -> Any:
+    """Residents of the chosen kernel on one SM, by the occupancy API (a ``kernels.blocks.Fit``)."""
     from gpu_explain.kernels import blocks
 
     return blocks.fit(gpu, work=launch["work"], language=launch["language"], threads=launch["threads"])

@@ -11,6 +11,7 @@ from gpu_explain.scenes.draw.launch import Launch, draw_launch
 from gpu_explain.scenes.draw.plot import Plot, Tick
 from gpu_explain.scenes.draw.scale import count_text, time_text
 from gpu_explain.scenes.draw.timeline import Lanes
+from gpu_explain.scenes.waves.measure import SMALL_BLOCK
 
 BLOCK_SECONDS = 3.2
 """Seconds on screen that one block lasts: long enough to read its number."""
@@ -29,7 +30,7 @@ def pace(m: Measurement, step: int) -> Pace:
 
 
 def move(m: Measurement, view: View, key: str) -> Cursor:
-    """The cursor is a place in the list of SMs: up and down unfold the neighbour, escape goes back to the last to end."""
+    """The cursor is a place in the list of SMs: up and down unfold the neighbour, escape the last to end."""
     if view.step not in TRACES:
         return ()
     trace = m.trace(TRACES[view.step])
@@ -106,9 +107,11 @@ def _one_more(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     said = ""
     if _now(m, view) >= trace.span_ns:
         idle = m.number("launch.idle")
-        said = f"{count_text(trace.blocks)} blocks, {time_text(trace.span_ns)}; {idle:.0f} % of the SMs' time had no block in it."
+        span = time_text(trace.span_ns)
+        said = f"{count_text(trace.blocks)} blocks, {span}; {idle:.0f} % of the SMs' time had no block in it."
         if trace.tail_ns > trace.median_duration_ns / 4 and working < sms / 2:
-            said = f"The tail: {working} of {sms} SMs work{'s' if working == 1 else ''} through the last {time_text(trace.tail_ns)} of {time_text(trace.span_ns)}."
+            verb = "works" if working == 1 else "work"
+            said = f"The tail: {working} of {sms} SMs {verb} through the last {time_text(trace.tail_ns)} of {span}."
     draw_launch(canvas, _with_conclusion(canvas, box, said), drawn)
 
 
@@ -160,7 +163,7 @@ def _staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
 def _competition(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     waiting, computing = m.one_series("compete.wait"), m.one_series("compete.compute")
     title = "TIME AGAINST NUMBER OF BLOCKS, A FULL WAVE = 1"
-    room = titled(canvas, box, title, "the previous choice" if view.previous else f"blocks of {256} threads")
+    room = titled(canvas, box, title, "the previous choice" if view.previous else f"blocks of {SMALL_BLOCK} threads")
     legend(canvas, room.x, room.y, [("●", Ink.A, "blocks that wait"), ("◆", Ink.B, "blocks that compute")], room.right)
     capacity = m.number("compete.wait.capacity")
     below = 6 if room.height >= 16 else 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpu_explain.scenes.base import Measurement, Words, number_text
 from gpu_explain.scenes.draw.scale import count_text
+from gpu_explain.scenes.waves.measure import SMALL_BLOCK
 
 
 def words(m: Measurement, step: int) -> Words:
@@ -41,9 +42,18 @@ def _one_more(m: Measurement) -> Words:
     capacity, blocks = int(m.number("fit.capacity")), trace.blocks
     sms, residents = int(m.number("fit.sms")), int(m.number("fit.residents"))
     shown: tuple[str, ...] = (
-        "time.fits", "time.more", "time.step", "", "fit.capacity", "launch.peak", "launch.rounds", "launch.last",
-        "launch.tail", "launch.idle", "launch.clock",
-    )  # fmt: skip
+        "time.fits",
+        "time.more",
+        "time.step",
+        "",
+        "fit.capacity",
+        "launch.peak",
+        "launch.rounds",
+        "launch.last",
+        "launch.tail",
+        "launch.idle",
+        "launch.clock",
+    )
     if blocks <= capacity:
         idle = sms - len(trace.sms)
         rest = (
@@ -63,8 +73,8 @@ def _one_more(m: Measurement) -> Words:
     first = "One block more" if blocks == capacity + 1 else f"The other {count_text(blocks - capacity)}"
     verb, pronoun = ("has", "it waits") if blocks == capacity + 1 else ("have", "they wait")
     paragraph = (
-        f"{sms} SMs hold {residents} of these blocks each: {count_text(capacity)} run at once. {first} {verb} no place, "
-        f"so {pronoun} until others have ended."
+        f"{sms} SMs hold {residents} of these blocks each: {count_text(capacity)} run at once. "
+        f"{first} {verb} no place, so {pronoun} until others have ended."
     )
     if trace.tail_ns >= trace.median_duration_ns / 4 and working < sms / 2:
         look = (
@@ -111,17 +121,18 @@ def _competition(m: Measurement) -> Words:
             "compete.compute.capacity",
             "compete.compute.full",
             "compete.compute.step",
-        ),  # fmt: skip
+        ),
     )
 
 
 def _million(m: Measurement) -> Words:
-    best, took = m.number("million.best"), m.number("million.waves")
+    best, took, theirs = (m.number(f"million.{name}") for name in ("best", "waves", "published"))
     return Words(
-        f"c = a + b on a million numbers, one element a thread, is {_count(m, 'million.blocks')} blocks of 256 threads. "
-        f"{_count(m, 'million.capacity')} fit, which makes {best:.2f} waves at best. An L40S has room for "
-        f"{_count(m, 'million.theirs')}: 4.6 waves at best. The same launch, another GPU, another number.",
-        f"Count the waves: at best {best:.2f}, but it takes {took:.2f}. A wave that has begun lasts as long as a full one.",
+        f"c = a + b on a million numbers, one element a thread, is {_count(m, 'million.blocks')} blocks of "
+        f"{SMALL_BLOCK} threads (traced here with blocks that only wait). {_count(m, 'million.capacity')} fit, which makes {best:.2f} "
+        f"waves at best. An L40S has room for {_count(m, 'million.theirs')}: {theirs:.1f} waves at best.",
+        f"Count the waves: at best {best:.2f}, but it takes {took:.2f}. "
+        "A wave that has begun lasts as long as a full one.",
         (
             "million.blocks",
             "million.capacity",
@@ -131,7 +142,7 @@ def _million(m: Measurement) -> Words:
             "",
             "million.theirs",
             "million.published",
-        ),  # fmt: skip
+        ),
     )
 
 

@@ -1,0 +1,219 @@
+"""What the waves scene says holds on other GPUs too, and falls when the data are bad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from math import inf
+
+import pytest
+
+from gpu_explain.scenes.base import Findings, Measurement, Nature, Neighbour, Outcome, Quantity, Series, Trace, View
+from gpu_explain.scenes.registry import find_scene
+from tests.simulated.inprocess import measure
+from tests.simulated.models import MODELS
+
+WAVES = find_scene("waves")
+CHOICES = (
+    {},
+    {"blocks": "sms"},
+    {"blocks": "fits"},
+    {"blocks": "2fits+1"},
+    {"threads": "256"},
+    {"work": "compute"},
+    {"work": "compute", "threads": "256", "blocks": "4fits+1"},
+    {"language": "Triton"},
+    {"blocks": "=1"},
+    {"blocks": "=777"},
+)
+
+
+@cache
+def measured(model: str, chosen: tuple[tuple[str, str], ...]) -> Measurement:
+    return measure("waves", model, **dict(chosen))
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+def test_every_law_holds_on_every_made_up_gpu(model: str, chosen: dict[str, str]) -> None:
+    m = measured(model, tuple(chosen.items()))
+    wrong = [c for c in WAVES.claims(m) if c.nature is Nature.LAW and c.outcome is Outcome.MISSED]
+    assert not wrong
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+@pytest.mark.parametrize("size", [(79, 20), (82, 36), (150, 55), (40, 8), (1, 1)], ids=str)
+def test_every_step_is_drawn_and_said_on_every_made_up_gpu(
+    model: str, chosen: dict[str, str], size: tuple[int, int]
+) -> None:
+    m = measured(model, tuple(chosen.items()))
+    for step in range(len(WAVES.steps)):
+        words = WAVES.words(m, step)
+        assert words.paragraph
+        assert words.look
+        assert all(m.has(name) for name in words.shown if name)
+        for seconds in (0.0, 1.7, inf):
+            canvas = WAVES.frame(m, View(step, *size, seconds=seconds))
+            assert (canvas.width, canvas.height) == size
+            if size[0] > 70:
+                assert canvas.rows()[0].strip()
+
+
+def test_every_step_has_a_claim_behind_its_sentence() -> None:
+    m = measured("sms132", ())
+    known = {claim.id for claim in WAVES.claims(m)} | {
+        c.id for c in WAVES.claims(measured("sms132", (("work", "compute"),)))
+    }
+    for step in WAVES.steps:
+        assert step.claims
+        assert set(step.claims) <= known
+        assert step.notes
+
+
+def test_block_counts_follow_the_gpu() -> None:
+    assert measured("sms132", ()).value("blocks") == 132 * 2 + 1
+    assert measured("sms40", ()).value("blocks") == 40 * 2 + 1
+    assert measured("sms160", ()).value("blocks") == 160 + 1
+    assert measured("sms160", (("threads", "256"),)).value("blocks") == 160 * 6 + 1
+
+
+def test_traced_blocks_last_fifty_steps_of_the_timer() -> None:
+    for model in MODELS:
+        trace = measured(model, ()).trace("launch")
+        assert trace.median_duration_ns >= 50 * trace.step_ns
+
+
+def test_no_word_belongs_to_one_gpu() -> None:
+    """What is said on 40 SMs never names the 132 SMs' numbers."""
+    said = " ".join(
+        words.paragraph + words.look
+        for step in range(len(WAVES.steps))
+        for words in [WAVES.words(measured("sms40", ()), step)]
+    )
+    assert "132" not in said
+    assert "264" not in said
+
+
+def test_without_green_contexts_the_last_claim_says_why() -> None:
+    claim = next(c for c in WAVES.claims(measured("slice24", ())) if c.id == "smaller-gpus-step-too")
+    assert claim.outcome is Outcome.NOT_CHECKED
+    assert "green context" in claim.unchecked
+
+
+def test_changing_only_the_blocks_leaves_the_staircase_alone() -> None:
+    by_name = {part.name: part for part in WAVES.parts}
+    assert [part.name for part in WAVES.parts if "blocks" in part.depends] == ["launch"]
+    assert WAVES.parts[0].name == "launch"
+    assert "work" not in by_name["staircase"].depends
+
+
+# Bad data: for each claim a fault that must turn it.
+
+
+def _change(m: Measurement, part: str, change: Callable[[Findings], Findings]) -> Measurement:
+    return replace(m, parts={**m.parts, part: change(m.parts[part])})
+
+
+def _quantity(name: str, value: float) -> Callable[[Findings], Findings]:
+    def changed(q: Quantity) -> Quantity:
+        return replace(q, value=value) if q.name == name else q
+
+    return lambda f: replace(f, quantities=tuple(changed(q) for q in f.quantities))
+
+
+def _trace(name: str, change: Callable[[Trace], Trace]) -> Callable[[Findings], Findings]:
+    return lambda f: replace(f, traces=tuple(change(t) if t.name == name else t for t in f.traces))
+
+
+def _series(name: str, change: Callable[[Series], Series]) -> Callable[[Findings], Findings]:
+    return lambda f: replace(f, series=tuple(change(s) if s.name == name else s for s in f.series))
+
+
+def _first_moved(t: Trace) -> Trace:
+    return replace(t, sm_end=(t.sm_end[0] + 1, *t.sm_end[1:]))
+
+
+def _last_at_once(t: Trace) -> Trace:
+    late = max(range(t.blocks), key=t.ticket.__getitem__)
+    starts, ends = list(t.start_ns), list(t.end_ns)
+    length = ends[late] - starts[late]
+    starts[late], ends[late] = 0, length
+    return replace(t, start_ns=tuple(starts), end_ns=tuple(ends))
+
+
+def _crowded(t: Trace) -> Trace:
+    """Every block moved to one SM: more residents than there are places."""
+    return replace(t, sm=(0,) * t.blocks, sm_end=(0,) * t.blocks)
+
+
+def _one_after_the_other(t: Trace) -> Trace:
+    lasts = 1000
+    return replace(
+        t,
+        start_ns=tuple(range(0, t.blocks * lasts, lasts)),
+        end_ns=tuple(range(lasts, t.blocks * lasts + 1, lasts)),
+    )
+
+
+def _all_at_once(t: Trace) -> Trace:
+    return replace(t, start_ns=(0,) * t.blocks, end_ns=(20_000,) * t.blocks)
+
+
+def _straight(s: Series) -> Series:
+    """No stairs: time grows with every block."""
+    return replace(s, y=tuple(10 + x for x in s.x))
+
+
+FAULTS: dict[str, Callable[[Measurement], Measurement]] = {
+    "residents-as-computed": lambda m: _change(m, "edge", _trace("fits", _crowded)),
+    "all-at-once": lambda m: _change(m, "edge", _trace("fits", _one_after_the_other)),
+    "tracing-changes-nothing": lambda m: _change(m, "launch", _quantity("fit.traced", 1)),
+    "blocks-stay": lambda m: _change(m, "launch", _trace("launch", _first_moved)),
+    "one-more-costs-a-round": lambda m: _change(m, "edge", _quantity("time.step", 0.4)),
+    "the-one-more-waits": lambda m: _change(m, "edge", _trace("more", _last_at_once)),
+    "one-sm-works-on": lambda m: _change(m, "edge", _trace("more", _all_at_once)),
+    "every-step-is-a-block": lambda m: _change(m, "staircase", _series("staircase", _straight)),
+    "flat-between": lambda m: _change(m, "staircase", _series("staircase", _straight)),
+    "computing-costs-far-less": lambda m: _change(m, "competition", _quantity("compete.compute.step", 95.0)),
+    "half-a-wave-is-cheaper": lambda m: _change(
+        m, "competition", _series("compete.compute", lambda s: replace(s, y=(1.0,) * len(s.y)))
+    ),
+    "never-above-the-limit": lambda m: _change(m, "million", _trace("million", _all_at_once)),
+    "best-is-not-reached": lambda m: _change(m, "million", _quantity("million.waves", 1.0)),
+    "smaller-gpus-step-too": lambda m: _change(m, "smaller", _quantity("sms.8.step", 0.1)),
+}
+
+
+@pytest.mark.parametrize("claim_id", FAULTS)
+def test_a_fault_in_the_data_turns_the_claim(claim_id: str) -> None:
+    good = measured("sms132", ())
+    before = {c.id: c for c in WAVES.claims(good)}
+    after = {c.id: c for c in WAVES.claims(FAULTS[claim_id](good))}
+    assert before[claim_id].outcome is Outcome.HELD
+    assert after[claim_id].outcome in (Outcome.MISSED, Outcome.SURPRISE)
+
+
+def test_every_claim_has_its_fault() -> None:
+    ids = {c.id for c in WAVES.claims(measured("sms132", ()))}
+    assert ids == set(FAULTS)
+
+
+def test_a_computing_block_more_that_costs_a_round_is_a_surprise() -> None:
+    m = _change(measured("sms132", (("work", "compute"), ("threads", "256"))), "edge", _quantity("time.step", 1e6))
+    assert {c.id: c for c in WAVES.claims(m)}["one-more-shares"].outcome is Outcome.SURPRISE
+
+
+def test_beside_other_work_a_moved_block_is_no_law_any_more() -> None:
+    m = replace(measured("sms132", ()), neighbours=(Neighbour("process", "1 other process"),))
+    assert {c.id: c for c in WAVES.claims(m)}["blocks-stay"].nature is Nature.EXPECTATION
+
+
+def test_the_cursor_walks_through_the_sms() -> None:
+    m = measured("sms132", ())
+    view = View(1, 82, 36)
+    down = WAVES.move(m, view, "down")
+    assert WAVES.move(m, replace(view, cursor=down), "up") == (m.trace("launch").sms.index(m.trace("launch").last_sm),)
+    unfolded = str(WAVES.frame(m, replace(view, cursor=down, focused=True)))
+    assert f"▸SM{m.trace('launch').sms[down[0]]:>3}" in unfolded
