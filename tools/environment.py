@@ -187,7 +187,8 @@ def build(wanted: Plan, purpose: str) -> None:
         return
     print(f"{wanted.why} Setting up {ENVIRONMENT.name} …", flush=True)
     base = f"{sys.version} at {sys.prefix}"
-    if done.get("python", base) != base or not (ENVIRONMENT / "bin" / "python").exists():
+    has_pip = any((ENVIRONMENT / "lib").glob("python3*/site-packages/pip"))
+    if done.get("python", base) != base or not has_pip or not (ENVIRONMENT / "bin" / "python").exists():
         _create()
         done = {}
     packages = next((ENVIRONMENT / "lib").glob("python3*/site-packages"))
