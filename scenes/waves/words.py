@@ -129,8 +129,9 @@ def _million(m: Measurement) -> Words:
     best, took, theirs = (m.number(f"million.{name}") for name in ("best", "waves", "published"))
     return Words(
         f"c = a + b on a million numbers, one element a thread, is {_count(m, 'million.blocks')} blocks of "
-        f"{SMALL_BLOCK} threads (traced here with blocks that only wait). {_count(m, 'million.capacity')} fit, which makes {best:.2f} "
-        f"waves at best. An L40S has room for {_count(m, 'million.theirs')}: {theirs:.1f} waves at best.",
+        f"{SMALL_BLOCK} threads (traced here with blocks that only wait). {_count(m, 'million.capacity')} fit, which "
+        f"makes {best:.2f} waves at best. An L40S has room for {_count(m, 'million.theirs')}: "
+        f"{theirs:.1f} waves at best.",
         f"Count the waves: at best {best:.2f}, but it takes {took:.2f}. "
         "A wave that has begun lasts as long as a full one.",
         (

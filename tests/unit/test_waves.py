@@ -15,7 +15,7 @@ from tests.simulated.inprocess import measure
 from tests.simulated.models import MODELS
 
 WAVES = find_scene("waves")
-CHOICES = (
+CHOICES: tuple[dict[str, str], ...] = (
     {},
     {"blocks": "sms"},
     {"blocks": "fits"},
