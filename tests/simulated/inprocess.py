@@ -3,40 +3,41 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import ModuleType
+from unittest import mock
 
 import gpu_explain.kernels
 from gpu_explain.scenes.base import Device, Findings, Measurement
 from gpu_explain.scenes.registry import find_scene
-from tests.simulated import blocks as simulated_blocks
 from tests.simulated.models import MODELS
+
+
+_HERE = Path(__file__).parent
+
+
+def twins() -> dict[str, ModuleType]:
+    """Every module here that stands for one of the same name in ``kernels/``, by the latter's full name."""
+    kernels = Path(gpu_explain.kernels.__file__ or "").parent
+    return {
+        f"gpu_explain.kernels.{name}": importlib.import_module(f"tests.simulated.{name}")
+        for name in sorted(path.stem for path in _HERE.glob("*.py"))
+        if name not in ("__init__", "worker") and (kernels / f"{name}.py").exists()
+    }
 
 
 @contextlib.contextmanager
 def simulated_kernels() -> Iterator[None]:
-    """Put the made-up GPU in the place of ``kernels.blocks`` for a while."""
-    name = "gpu_explain.kernels.blocks"
-    before, module = sys.modules.get(name), getattr(gpu_explain.kernels, "blocks", None)
-    sys.modules[name] = simulated_blocks
-    gpu_explain.kernels.blocks = simulated_blocks  # type: ignore[attr-defined,unused-ignore]
-    try:
+    """Put the made-up GPU in the place of its twins in ``kernels/`` for a while."""
+    with contextlib.ExitStack() as stack:
+        for full, module in twins().items():
+            stack.enter_context(mock.patch.dict(sys.modules, {full: module}))
+            stack.enter_context(mock.patch.object(gpu_explain.kernels, full.rpartition(".")[2], module, create=True))
         yield
-    finally:
-        _put_back(name, before, module)
-
-
-def _put_back(name: str, before: ModuleType | None, module: ModuleType | None) -> None:
-    if before is None:
-        del sys.modules[name]
-    else:
-        sys.modules[name] = before
-    if module is None:
-        del gpu_explain.kernels.blocks  # type: ignore[attr-defined,unused-ignore]
-    else:
-        gpu_explain.kernels.blocks = module  # type: ignore[attr-defined,unused-ignore]
 
 
 @dataclass(frozen=True)
