@@ -135,11 +135,11 @@ class LiveSource:
         with self._changed:
             self._want()
 
-    def offered(self, scene: Scene, chosen: Mapping[str, str]) -> bool:  # noqa: ARG002
+    def offered(self, scene: Scene, chosen: Mapping[str, str]) -> bool:
         """Everything can be measured."""
         return True
 
-    def can_show(self, scene: Scene) -> str:  # noqa: ARG002
+    def can_show(self, scene: Scene) -> str:
         """Every scene can be tried; what it lacks is known when it is measured."""
         return ""
 

@@ -87,7 +87,7 @@ class RecordedSource:
         found = self._read.get(scene.id)
         return found.why if isinstance(found, Problem) else ""
 
-    def ask(self, scene: Scene, chosen: Mapping[str, str], *, again: bool = False) -> int:  # noqa: ARG002
+    def ask(self, scene: Scene, chosen: Mapping[str, str], *, again: bool = False) -> int:
         """Answer from the recording. ``again`` changes nothing: a recording says the same every time."""
         self._asked += 1
         self._listener(self._answer(self._asked, scene, chosen))

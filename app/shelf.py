@@ -47,7 +47,7 @@ class Shelf:
         try:
             with opener() as file:
                 data = file.read(MOST_BYTES + 1)
-        except Exception as error:  # noqa: BLE001 - zipfile alone raises six unrelated kinds for damaged archives
+        except Exception as error:
             refuse(where, f"It cannot be read ({type(error).__name__}: {error})")
         if len(data) > MOST_BYTES:
             refuse(where, f"It is larger than {MOST_BYTES >> 20} MB, which no recording is")
@@ -186,7 +186,7 @@ def _in_zip(place: Path, path: str) -> dict[str, Callable[[], IO[bytes]]]:
     try:
         with zipfile.ZipFile(place) as archive:
             names = [name for name in archive.namelist() if name.endswith(SUFFIX)]
-    except Exception as error:  # noqa: BLE001 - BadZipFile, OSError, ValueError, NotImplementedError, struct.error …
+    except Exception as error:
         why = "It is neither a folder nor a zip" if isinstance(error, zipfile.BadZipFile) else str(error)
         refuse(path, why)
     found: dict[str, Callable[[], IO[bytes]]] = {}

@@ -13,7 +13,6 @@ import pytest
 
 from gpu_explain.app.live import Limits, LiveSource
 from gpu_explain.app.source import Event, Lost
-from gpu_explain.scenes.base import Scene
 from gpu_explain.scenes.base.protocol import Failed, Measured, Progress, Ready
 from tests.unit.made_up import device, tiny
 

@@ -1,0 +1,286 @@
+"""The command line. Everything that takes time to import is imported where it is needed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from gpu_explain import __version__
+from gpu_explain.app.exits import Exit
+from gpu_explain.scenes.base.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from gpu_explain.app.live import LiveSource
+    from gpu_explain.app.source import Source
+    from gpu_explain.scenes.base import Scene
+
+_EPILOG = """\
+Without options: the walkthrough, live when a GPU is usable, else from the bundled recording.
+
+exit codes of --run-all
+  0  every law held, on the GPU or on the recording that --replay asked for
+  1  a law failed or a scene broke (with --strict also: a surprise, an unchecked law)
+  2  wrong usage or unreadable input
+  3  nothing failed, but no GPU was usable: the bundled recording's claims were checked instead
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code. A fault is one sentence, a traceback only with GPU_EXPLAIN_DEBUG."""
+    try:
+        code = _run(_parser().parse_args(arguments))
+        sys.stdout.flush()
+    except ProblemError as error:
+        if _debugging():
+            raise
+        _say(f"gpu-explain: {error.problem.sentence}")
+        return Exit.USAGE
+    except KeyboardInterrupt:
+        if _debugging():
+            raise
+        _say("gpu-explain: interrupted")
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # Nobody reads any more; what is left in the buffer must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.BROKEN_PIPE
+    except Exception as error:
+        if _debugging():
+            raise
+        _say(
+            f"gpu-explain met a fault of its own: {type(error).__name__}: {error}. "
+            "Set GPU_EXPLAIN_DEBUG=1 and run it again to see where."
+        )
+        return Exit.FAILED
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gpu-explain",
+        description="What your GPU really does when your PyTorch line runs: live launches, replayed in slow motion.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"gpu-explain {__version__}")
+    parser.add_argument("--list", action="store_true", help="list the scenes: number, id, title")
+    parser.add_argument("--scene", action="append", metavar="ID", help="start there (an id or a number)")
+    parser.add_argument(
+        "--replay",
+        nargs="?",
+        const="",
+        metavar="PATH",
+        help="from a recording: a folder, a zip of one, or one scene's file; the bundled one by default",
+    )
+    parser.add_argument("--device", type=_count(0), metavar="N", help="the GPU to use, in CUDA's order")
+    parser.add_argument("--sms", type=_count(1), metavar="N", help="use only about N SMs (a green context)")
+    headless = parser.add_argument_group("headless")
+    headless.add_argument("--run-all", action="store_true", help="measure every scene and check every claim")
+    headless.add_argument("--strict", action="store_true", help="a surprise and an unchecked law fail too")
+    headless.add_argument("--json", metavar="FILE", help="write the report as JSON (- is standard output)")
+    headless.add_argument("--junit", metavar="FILE", help="write the report as JUnit XML (- is standard output)")
+    headless.add_argument("--record", metavar="PATH", help="write a recording: a folder, or a .zip")
+    return parser
+
+
+def _count(least: int) -> Callable[[str], int]:
+    """A parser of whole numbers for argparse."""
+
+    def parse(text: str) -> int:
+        if text.isascii() and text.isdigit() and int(text) >= least:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")
+
+    return parse
+
+
+def _run(given: argparse.Namespace) -> int:
+    if given.list:
+        return _list()
+    _check_usage(given)
+    if given.run_all:
+        return _run_all(given)
+    return _walk(given)
+
+
+def _list() -> int:
+    from gpu_explain.scenes.registry import all_scenes
+
+    scenes = all_scenes()
+    width = max((len(scene.id) for scene in scenes), default=0)
+    for scene in scenes:
+        sys.stdout.write(f"{scene.number:2}  {scene.id:<{width}}  {scene.title}\n")
+    return Exit.OK
+
+
+def _check_usage(given: argparse.Namespace) -> None:
+    """What argparse cannot check. Raises :class:`ProblemError`."""
+    if not given.run_all:
+        for name in ("strict", "json", "junit", "record"):
+            if getattr(given, name):
+                raise _usage(f"--{name} belongs to --run-all", f"gpu-explain --run-all --{name} …")
+        if given.scene and len(given.scene) > 1:
+            raise _usage("The walkthrough starts at one scene", "Give --scene once")
+    if given.replay is not None:
+        for name in ("device", "sms", "record"):
+            if getattr(given, name) is not None:
+                raise _usage(f"--{name} needs a GPU, --replay needs none", "Leave one of them out")
+    if given.json == "-" and given.junit == "-":
+        raise _usage("Both --json and --junit want standard output", "Give one of them a file")
+
+
+def _usage(what: str, remedy: str) -> ProblemError:
+    return ProblemError(Problem("usage", what, "", remedy))
+
+
+# ---------------------------------------------------------------- where measurements come from
+
+
+def _choose_source(given: argparse.Namespace, *, retries: int) -> tuple[Source, Problem | None]:
+    """The GPU, or a recording; and why it is the bundled recording although nobody asked for one.
+
+    Raises:
+        ProblemError: When there is nothing to show.
+    """
+    from gpu_explain.app.replay import open_recording
+
+    if given.replay is not None:
+        return open_recording(given.replay), None
+    no_gpu = _why_not_live(given.device)
+    if no_gpu is None:
+        return _open_gpu(given, retries), None
+    if given.device is not None and no_gpu.id == "no-such-gpu":
+        raise ProblemError(no_gpu)
+    try:
+        return open_recording(), no_gpu
+    except ProblemError as error:
+        missing = error.problem
+        raise ProblemError(replace(no_gpu, why=f"{no_gpu.why}; {missing.what[0].lower()}{missing.what[1:]}")) from None
+
+
+def _why_not_live(device: int | None) -> Problem | None:
+    from gpu_explain.app.detect import why_not_live
+
+    return why_not_live(device)
+
+
+def _open_gpu(given: argparse.Namespace, retries: int) -> LiveSource:
+    from gpu_explain.app.live import LiveSource
+
+    return LiveSource(device=given.device, sms=given.sms, retries=retries)
+
+
+# ---------------------------------------------------------------- headless
+
+
+def _run_all(given: argparse.Namespace) -> int:
+    from gpu_explain.app.exchange import to_json, to_junit
+    from gpu_explain.app.report import Printer, header, scene_lines, summary
+    from gpu_explain.app.shelf import Recorder
+    from gpu_explain.app.verify import verify
+    from gpu_explain.scenes.registry import all_scenes, find_scene
+
+    wanted = {find_scene(name).id for name in given.scene or ()}
+    scenes = tuple(scene for scene in all_scenes() if not wanted or scene.id in wanted)
+    outputs = [(path, make) for path, make in ((given.json, to_json), (given.junit, to_junit)) if path is not None]
+    for path, _ in outputs:
+        _write(path, b"", mode="ab")  # better known now than after the measuring
+    # A request is not asked again here: a worker that dies while measuring is a finding.
+    source, no_gpu = _choose_source(given, retries=0)
+    if given.record is not None and no_gpu is not None:
+        raise ProblemError(no_gpu)
+    recorder = None if given.record is None else Recorder(given.record)
+    if wanted:
+        _check_shown(source, scenes, no_gpu)
+    _say(_unset_sentence(source))
+    printer = Printer(sys.stderr if "-" in {given.json, given.junit} else sys.stdout, sys.stderr)
+    try:
+        run = verify(
+            source,
+            scenes,
+            recorder=recorder,
+            no_gpu=no_gpu,
+            opened=lambda run: printer.lines(header(run)),
+            done=lambda result: printer.lines(scene_lines(result, strict=given.strict)),
+            progress=printer.progress,
+        )
+        printer.lines(summary(run, strict=given.strict))
+    finally:
+        printer.quiet()
+        source.close()
+    for path, make in outputs:
+        _write(path, make(run, strict=given.strict))
+    return run.exit(strict=given.strict)
+
+
+def _check_shown(source: Source, scenes: Sequence[Scene], no_gpu: Problem | None) -> None:
+    """A scene that was named must be there. Raises :class:`ProblemError`."""
+    for scene in scenes:
+        why = source.can_show(scene)
+        if why:
+            remedy = no_gpu.sentence if no_gpu else "Run it live on a GPU"
+            raise ProblemError(Problem("not-recorded", f"{scene.id} cannot be checked", why, remedy))
+
+
+def _write(path: str, data: bytes, *, mode: Literal["wb", "ab"] = "wb") -> None:
+    """Write a file, or standard output for ``-``. Raises :class:`ProblemError`."""
+    if path == "-":
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with Path(path).expanduser().open(mode) as file:
+            file.write(data)
+    except OSError as error:
+        raise ProblemError(Problem("cannot-write", f"{path} cannot be written", str(error))) from None
+
+
+def _unset_sentence(source: Source) -> str:
+    from gpu_explain.app.environment import unset_sentence
+    from gpu_explain.app.live import LiveSource
+
+    return unset_sentence(source.unset) if isinstance(source, LiveSource) else ""
+
+
+# ---------------------------------------------------------------- the walkthrough
+
+
+def _walk(given: argparse.Namespace) -> int:
+    from gpu_explain.app.terminal import why_not_here
+    from gpu_explain.scenes.registry import find_scene
+
+    scene = find_scene(given.scene[0]).id if given.scene else None
+    unfit = why_not_here(os.environ, sys.stdin, sys.stdout, sys.stderr)
+    if unfit is not None:
+        raise ProblemError(unfit)
+    source, notice = _choose_source(given, retries=1)
+    unset = _unset_sentence(source)
+    if notice is None and unset:
+        notice = Problem("environment", unset)
+    from gpu_explain.app.walkthrough import run
+
+    try:
+        return run(source, scene=scene, notice=notice)
+    finally:
+        source.close()
+
+
+# ---------------------------------------------------------------- saying things
+
+
+def _say(text: str) -> None:
+    """One line on standard error; nothing for an empty text."""
+    if text:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+
+
+def _debugging() -> bool:
+    return bool(os.environ.get("GPU_EXPLAIN_DEBUG"))
