@@ -16,6 +16,7 @@ __device__ __forceinline__ void wait(long long amount)
 // `amount` multiply-adds, each of which needs the result of the one before. Tends to 2, whatever x was.
 __device__ __forceinline__ float compute(float x, long long amount)
 {
+#pragma unroll 16
     for (int i = 0; i < (int)amount; ++i) {
         x = fmaf(x, 0.5f, 1.0f);
     }
@@ -35,18 +36,17 @@ extern "C" __global__ void compute_blocks(float *out, long long amount)
 }
 
 // The same two, traced. record and arrivals: see trace.cuh.
-extern "C" __global__ void traced_wait_blocks(long long *record, unsigned long long *arrivals, long long amount)
+extern "C" __global__ void traced_wait_blocks(long long *record, unsigned *arrivals, long long amount)
 {
-    const long long start_clock = trace_begin(record, arrivals);
+    const BlockTrace trace = trace_begin(record, arrivals);
     wait(amount);
-    trace_end(record, start_clock);
+    trace_end(record, trace);
 }
 
-extern "C" __global__ void traced_compute_blocks(long long *record, unsigned long long *arrivals, float *out,
-                                                 long long amount)
+extern "C" __global__ void traced_compute_blocks(long long *record, unsigned *arrivals, float *out, long long amount)
 {
-    const long long start_clock = trace_begin(record, arrivals);
+    const BlockTrace trace = trace_begin(record, arrivals);
     const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     out[i] = compute((float)threadIdx.x, amount);
-    trace_end(record, start_clock);
+    trace_end(record, trace);
 }

@@ -23,25 +23,35 @@ __device__ __forceinline__ long long sm_id()
     return (long long)sm;
 }
 
-// Call first. Thread 0 stamps the block's arrival and draws a ticket from a counter that starts at 0; what is known
-// now is written now, so that it holds no registers while the block works. Returns the SM's clock.
-__device__ __forceinline__ long long trace_begin(long long *record, unsigned long long *arrivals)
+struct BlockTrace {
+    long long start_clock;
+    unsigned ticket;
+};
+
+// Call first. Thread 0 stamps the block's arrival and draws a ticket from a counter that starts at 0. The ticket is
+// kept and not stored yet: a store would have to wait for its value, and the block with it.
+__device__ __forceinline__ BlockTrace trace_begin(long long *record, unsigned *arrivals)
 {
+    const long long start_ns = globaltimer_ns();
+    BlockTrace trace = {clock64(), 0};
     if (threadIdx.x == 0) {
-        record[TRACE_START_NS * gridDim.x + blockIdx.x] = globaltimer_ns();
+        trace.ticket = atomicAdd(arrivals, 1u);
+        record[TRACE_START_NS * gridDim.x + blockIdx.x] = start_ns;
         record[TRACE_SM * gridDim.x + blockIdx.x] = sm_id();
-        record[TRACE_TICKET * gridDim.x + blockIdx.x] = (long long)atomicAdd(arrivals, 1ULL);
     }
-    return clock64();
+    return trace;
 }
 
 // Call last. The barrier makes the end the block's end: without it, it would be the end of thread 0's warp.
-__device__ __forceinline__ void trace_end(long long *record, long long start_clock)
+__device__ __forceinline__ void trace_end(long long *record, BlockTrace trace)
 {
     __syncthreads();
+    const long long end_clock = clock64();
+    const long long end_ns = globaltimer_ns();
     if (threadIdx.x == 0) {
-        record[TRACE_CYCLES * gridDim.x + blockIdx.x] = clock64() - start_clock;
-        record[TRACE_END_NS * gridDim.x + blockIdx.x] = globaltimer_ns();
+        record[TRACE_CYCLES * gridDim.x + blockIdx.x] = end_clock - trace.start_clock;
+        record[TRACE_END_NS * gridDim.x + blockIdx.x] = end_ns;
         record[TRACE_SM_END * gridDim.x + blockIdx.x] = sm_id();
+        record[TRACE_TICKET * gridDim.x + blockIdx.x] = (long long)trace.ticket;
     }
 }

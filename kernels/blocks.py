@@ -241,5 +241,5 @@ def _trial(gpu: Session, work: str, threads: int, *, traced: bool) -> tuple[Any,
 
     trace: tuple[Any, ...] = ()
     if traced:
-        trace = (gpu.empty((COLUMNS, 1), torch.int64), gpu.empty((1,), torch.int64).zero_())
+        trace = (gpu.empty((COLUMNS, 1), torch.int64), gpu.empty((1,), torch.int32).zero_())
     return (*trace, *_results(gpu, work, 1, threads), 2)

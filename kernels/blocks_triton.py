@@ -24,7 +24,7 @@ def wait(amount):
 @triton.jit
 def compute(x, amount):
     """``amount`` multiply-adds, each of which needs the one before (float32). Tends to 2, whatever ``x`` was."""
-    for _ in range(amount):
+    for _ in tl.range(0, amount, loop_unroll_factor=16):
         x = x * 0.5 + 1.0
     return x
 
@@ -45,7 +45,7 @@ def compute_blocks(out, amount, THREADS: tl.constexpr):
 
 @triton.jit(do_not_specialize=["amount"])
 def traced_wait_blocks(record, arrivals, amount):
-    """The same, traced; ``record`` is int64 ``[6, programs]``, ``arrivals`` one int64 that starts at 0."""
+    """The same, traced; ``record`` is int64 ``[6, programs]``, ``arrivals`` one int32 that starts at 0."""
     start_clock = trace_begin(record, arrivals)
     wait(amount)
     trace_end(record, start_clock)

@@ -35,7 +35,7 @@ def uuid_of(ordinal: int) -> str:
     """UUID of a CUDA device as NVML spells it: ``GPU-…``, or ``MIG-…`` for a slice."""
     from cuda.bindings import driver
 
-    raw = checked(driver.cuDeviceGetUuid_v2(checked(driver.cuDeviceGet(ordinal)))).bytes
+    raw = checked(driver.cuDeviceGetUuid(checked(driver.cuDeviceGet(ordinal)))).bytes
     digits = bytes(raw).hex()
     text = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
     return f"GPU-{text}"

@@ -42,14 +42,14 @@ def record_trace(
 ) -> Trace:
     """Run one traced launch and read what its blocks wrote down.
 
-    ``launch(record, arrivals)`` queues it: ``record`` is int64 ``[6, blocks]``, ``arrivals`` int64 ``[1]``. It is run
+    ``launch(record, arrivals)`` queues it: ``record`` is int64 ``[6, blocks]``, ``arrivals`` int32 ``[1]``. It is run
     before as well, until the clock has risen; only the last launch is kept. Times of the trace are ns since the first
     block's start. Raises ``RuntimeError`` when a block wrote nothing.
     """
     import torch
 
     record = gpu.empty((COLUMNS, blocks), torch.int64, "the trace")
-    arrivals = gpu.empty((1,), torch.int64, "the trace")
+    arrivals = gpu.empty((1,), torch.int32, "the trace")
     gpu.timer.warm([lambda: launch(record, arrivals)])
     record.fill_(_UNWRITTEN)  # poisoned, so that a block that never wrote cannot pass for one that did
     arrivals.zero_()

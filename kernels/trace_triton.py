@@ -33,11 +33,12 @@ def trace_begin(record, arrivals):
     """Stamp the program's arrival and draw a ticket; returns the SM's clock. Call first."""
     block = tl.program_id(0)
     blocks = tl.num_programs(0)
-    tl.store(record + 2 * blocks + block, globaltimer_ns())
+    start_ns = globaltimer_ns()
     # Read before the ticket is drawn: Triton hands its value to every thread, so the block waits for it.
     start_clock = clock64()
+    tl.store(record + 2 * blocks + block, start_ns)
     tl.store(record + 0 * blocks + block, sm_id().to(tl.int64))
-    tl.store(record + 5 * blocks + block, tl.atomic_add(arrivals, 1, sem="relaxed"))
+    tl.store(record + 5 * blocks + block, tl.atomic_add(arrivals, 1, sem="relaxed").to(tl.int64))
     return start_clock
 
 
@@ -47,6 +48,7 @@ def trace_end(record, start_clock):
     tl.debug_barrier()
     block = tl.program_id(0)
     blocks = tl.num_programs(0)
-    tl.store(record + 4 * blocks + block, clock64() - start_clock)
+    end_clock = clock64()
     tl.store(record + 3 * blocks + block, globaltimer_ns())
+    tl.store(record + 4 * blocks + block, end_clock - start_clock)
     tl.store(record + 1 * blocks + block, sm_id().to(tl.int64))

@@ -14,11 +14,11 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
@@ -41,6 +41,7 @@ from gpu_explain.scenes.base.protocol import (
 KEPT = 256
 """Findings of so many parts are kept, the latest used."""
 
+_PATIENCE_S = 3.0
 _PROGRESS_S = 0.05  # the same words are not repeated faster than this
 
 _CANCELLED = Problem("cancelled", "The measurement was cancelled")
@@ -49,9 +50,9 @@ _CANCELLED = Problem("cancelled", "The measurement was cancelled")
 class Inbox:
     """Requests as they arrive, read on a thread so that a newer one can stop what is running."""
 
-    def __init__(self, lines: IO[bytes], reply: Callable[[Reply], None]) -> None:
+    def __init__(self, requests: int, reply: Callable[[Reply], None]) -> None:
         """Nothing is read before :meth:`start`."""
-        self._lines = lines
+        self._requests = requests
         self._reply = reply
         self._changed = threading.Condition()
         self._next: Measure | None = None
@@ -65,9 +66,7 @@ class Inbox:
 
     def _read(self) -> None:
         try:
-            for line in self._lines:
-                if not line.strip():
-                    continue
+            for line in self._lines():
                 try:
                     request = decode_request(line)
                 except msgspec.DecodeError as error:
@@ -77,12 +76,19 @@ class Inbox:
                 if isinstance(request, Quit):
                     break
                 self._take(request)
-        except (OSError, ValueError):
+        except OSError:
             pass
         with self._changed:
             self.closed = True
             self._stop = True
             self._changed.notify_all()
+
+    def _lines(self) -> Iterator[bytes]:
+        # Not a file object: closing one waits for the thread that reads from it, and that one waits for the app.
+        rest = b""
+        while (data := os.read(self._requests, 65536)) and not self.closed:
+            *lines, rest = (rest + data).split(b"\n")
+            yield from (line for line in lines if line.strip())
 
     def _take(self, request: Measure | Cancel) -> None:
         dropped = None
@@ -108,6 +114,12 @@ class Inbox:
             request, self._next = self._next, None
             self._running = request.id if request else None
             return request
+
+    def finish(self) -> None:
+        """Take nothing more: the worker is ending."""
+        with self._changed:
+            self.closed = self._stop = True
+            self._changed.notify_all()
 
     def unwanted(self) -> bool:
         """Whether the running request should stop."""
@@ -220,7 +232,7 @@ def run(
     """Serve until the request descriptor closes. Returns the exit code: 0, or 1 after a problem that ends the worker.
 
     ``open_session`` opens the GPU; ``abandon`` is called when the app has gone and the work in hand does not stop
-    within three seconds (a kernel that never ends cannot be told).
+    within some seconds (a kernel that never ends cannot be told).
     """
     lock = threading.Lock()
 
@@ -230,12 +242,13 @@ def run(
             while data:
                 data = data[os.write(replies, data) :]
 
-    with os.fdopen(requests, "rb") as lines:
-        inbox = Inbox(lines, reply)
-        try:
-            return _serve(inbox, reply, open_session, find, abandon)
-        except BrokenPipeError:  # the app has gone
-            return 0
+    inbox = Inbox(requests, reply)
+    try:
+        return _serve(inbox, reply, open_session, find, abandon)
+    except BrokenPipeError:  # the app has gone
+        return 0
+    finally:
+        inbox.finish()
 
 
 def _serve(
@@ -252,8 +265,8 @@ def _serve(
         return 1
     reply(Ready(session.device, session.versions, session.neighbours_at_start()))
     inbox.start()
-    watch = threading.Thread(target=_watch, args=(inbox, abandon), name="watch", daemon=True)
-    watch.start()
+    done = threading.Event()
+    threading.Thread(target=_watch, args=(inbox, done, abandon), name="watch", daemon=True).start()
     bench = Bench(session)
     try:
         while (request := inbox.wait()) is not None:
@@ -265,13 +278,16 @@ def _serve(
         return 0
     finally:
         session.close()
+        done.set()
 
 
-def _watch(inbox: Inbox, abandon: Callable[[], None]) -> None:
+def _watch(inbox: Inbox, done: threading.Event, abandon: Callable[[], None]) -> None:
+    """Call ``abandon`` when the worker is not done ``_PATIENCE_S`` after the last request."""
     while not inbox.closed:
-        time.sleep(0.2)
-    time.sleep(3.0)
-    abandon()
+        if done.wait(0.2):
+            return
+    if not done.wait(_PATIENCE_S):
+        abandon()
 
 
 def _answer(
