@@ -1,0 +1,149 @@
+"""The one list of what keys do. Bindings, footer, help and command palette all come from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something a key does.
+
+    Attributes:
+        id: Name of the method behind it (``action_<name>``), with arguments where it takes any.
+        keys: Keys as the terminal library names them.
+        shown: Keys as people read them.
+        label: A word or two for the footer and the palette.
+        help: One sentence for the help.
+        group: Heading in the help.
+        footer: Place in the footer, smallest first; 0 leaves it out.
+        priority: Whether it goes before whatever has the focus.
+        palette: Whether the command palette offers it.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    shown: str
+    label: str
+    help: str
+    group: str
+    footer: int = 0
+    priority: bool = False
+    palette: bool = True
+
+
+WALK, CHANGE, ASK, SHOW = "Walk", "Change and measure", "Ask", "Show"
+
+ACTIONS: tuple[Action, ...] = (
+    Action(
+        "step(1)",
+        ("pagedown",),
+        "PgDn",
+        "next step",
+        "The next step, whatever has the focus. Clickers send it.",
+        WALK,
+        priority=True,
+    ),
+    Action(
+        "step(-1)",
+        ("pageup",),
+        "PgUp",
+        "previous step",
+        "The step before, whatever has the focus.",
+        WALK,
+        priority=True,
+    ),
+    Action(
+        "arrow('right')",
+        ("right",),
+        "→",
+        "next",
+        "The next step; in the parameters or the picture it moves there.",
+        WALK,
+        footer=1,
+        palette=False,
+    ),
+    Action(
+        "arrow('left')",
+        ("left",),
+        "←",
+        "back",
+        "The step before; in the parameters or the picture it moves there.",
+        WALK,
+        footer=2,
+        palette=False,
+    ),
+    Action("space", ("space",), "space", "next", "The next step.", WALK, palette=False),
+    Action("edge(0)", ("home",), "Home", "first step", "The first step of the scene.", WALK),
+    Action("edge(-1)", ("end",), "End", "last step", "The last step of the scene.", WALK),
+    Action("scene(-1)", ("left_square_bracket",), "[", "scene before", "The scene before.", WALK),
+    Action("scene(1)", ("right_square_bracket",), "]", "next scene", "The next scene.", WALK),
+    Action("go_to", ("g",), "g", "go to", "Go to any scene or step, or to the start.", WALK, footer=8),
+    Action(
+        "turn(1)",
+        ("tab",),
+        "⇥",
+        "parameters",
+        "To the parameters, then into the picture, then back to the steps.",
+        CHANGE,
+        footer=4,
+    ),
+    Action("turn(-1)", ("shift+tab",), "⇤", "focus back", "The same, the other way round.", CHANGE, palette=False),
+    Action(
+        "arrow('up')",
+        ("up",),
+        "↑",
+        "up",
+        "The parameter above; in the picture it moves there; else the words scroll.",
+        CHANGE,
+        palette=False,
+    ),
+    Action(
+        "arrow('down')",
+        ("down",),
+        "↓",
+        "down",
+        "The parameter below; in the picture it moves there; else the words scroll.",
+        CHANGE,
+        palette=False,
+    ),
+    Action(
+        "enter",
+        ("enter",),
+        "enter",
+        "step in",
+        "Measures a typed number; steps into the picture.",
+        CHANGE,
+        palette=False,
+    ),
+    Action(
+        "escape",
+        ("escape",),
+        "Esc",
+        "step out",
+        "Steps out, cancels a measurement, closes a notice. It never quits.",
+        CHANGE,
+        palette=False,
+    ),
+    Action(
+        "again", ("r",), "r", "run again", "Launches the kernels again; a recording is played again.", CHANGE, footer=3
+    ),
+    Action("source", ("s",), "s", "source", "The file that ran, at the lines this step is about.", ASK, footer=5),
+    Action("where", ("i",), "i", "where from", "Where every number and claim of this step comes from.", ASK, footer=6),
+    Action("notes", ("n",), "n", "notes", "What a speaker says here, and what people ask.", ASK, footer=11),
+    Action("app.help", ("question_mark",), "?", "help", "This page.", ASK, footer=9),
+    Action("face", ("v",), "v", "words or picture", "Words or picture, where there is no room for both.", SHOW),
+    Action(
+        "blank", ("b", "full_stop"), ". b", "blank", "A dark screen; any key brings the picture back.", SHOW, footer=7
+    ),
+    Action("pace(1)", ("plus", "equals_sign"), "+", "faster", "Faster.", SHOW),
+    Action("pace(-1)", ("minus",), "-", "slower", "Slower.", SHOW),
+    Action("motion", ("m",), "m", "motion", "Motion off: every step shows its end at once. And on again.", SHOW),
+    Action("app.leave", ("q",), "q", "quit", "Quit.", SHOW, footer=10),
+)
+"""Everything the walkthrough can be asked to do, in the order the help shows it."""
+
+
+def footer_actions() -> tuple[Action, ...]:
+    """What the footer names, in its order."""
+    return tuple(sorted((a for a in ACTIONS if a.footer), key=lambda a: a.footer))

@@ -1,0 +1,296 @@
+"""The app: one source, one walk at a time, and the dialogs above it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.command import Provider
+from textual.message import Message
+from textual.theme import Theme
+
+from gpu_explain.app.source import Event, Lost, Source
+from gpu_explain.app.walkthrough import state as moves
+from gpu_explain.app.walkthrough.clock import Clock, Playhead
+from gpu_explain.app.walkthrough.commands import ActionCommands
+from gpu_explain.app.walkthrough.looks import Depth, depth_of, glyphs_for
+from gpu_explain.app.walkthrough.paint.start import Welcome
+from gpu_explain.app.walkthrough.paint.walk import Stage
+from gpu_explain.app.walkthrough.panels import Close, Go, Panel
+from gpu_explain.app.walkthrough.panels.code import Code
+from gpu_explain.app.walkthrough.panels.goto import GoTo
+from gpu_explain.app.walkthrough.panels.prose import Help, Notes
+from gpu_explain.app.walkthrough.panels.where import Where
+from gpu_explain.app.walkthrough.screens.blank import Blank
+from gpu_explain.app.walkthrough.screens.dialog import Dialog
+from gpu_explain.app.walkthrough.screens.sheet import Sheet
+from gpu_explain.app.walkthrough.screens.start import StartScreen
+from gpu_explain.app.walkthrough.screens.walk import Walk
+from gpu_explain.app.walkthrough.state import State
+from gpu_explain.scenes.base import Problem, Scene
+from gpu_explain.scenes.base.protocol import Failed, Measured, Progress, Ready
+from gpu_explain.scenes.draw.ink import GROUND, PAPER, SKY, YELLOW
+
+THEME = Theme(
+    "gpu-explain",
+    primary=SKY,
+    accent=YELLOW,
+    foreground=PAPER,
+    background=GROUND,
+    surface="#1A2026",
+    panel="#222A32",
+    dark=True,
+)
+"""For what the terminal library draws itself: the command palette."""
+
+
+class Heard(Message):
+    """Something the source said, brought over from its thread."""
+
+    def __init__(self, event: Event) -> None:
+        """Keep what was said."""
+        super().__init__()
+        self.event = event
+
+
+class Walkthrough(App[int]):
+    """gpu-explain in a terminal."""
+
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {ActionCommands}
+    ENABLE_COMMAND_PALETTE = True
+    TITLE = "gpu-explain"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "leave", "Quit", show=False, priority=True, system=True)]
+
+    def __init__(
+        self,
+        source: Source,
+        scenes: Sequence[Scene],
+        *,
+        scene: str | None = None,
+        presenting: bool = False,
+        notice: Problem | None = None,
+        clock: Clock = time.monotonic,
+        depth: Depth | None = None,
+        encoding: str | None = None,
+    ) -> None:
+        """The app; every seam is an argument.
+
+        Args:
+            source: Where measurements come from.
+            scenes: All scenes, in order.
+            scene: Id of the scene to open at once, ``None`` for the start screen.
+            presenting: In front of a room: ``Esc`` never leaves a scene.
+            notice: Why there is no live mode.
+            clock: Seconds that only grow.
+            depth: Colours; what the terminal says by default.
+            encoding: Of the terminal; that of standard output by default.
+        """
+        super().__init__()
+        self.source = source
+        self.clock = clock
+        self.scenes = tuple(scenes)
+        self._first = scene
+        self._presenting = presenting
+        self._notice = notice
+        self._depth = depth or depth_of(self.console.color_system, self.no_color)
+        self._glyphs = glyphs_for(encoding or getattr(sys.__stdout__, "encoding", None))
+        self._kept: dict[str, State] = {}
+        self._walk: Walk | None = None
+        self._start: StartScreen | None = None
+        self._stages: dict[str, Stage] = {}
+        self._opened = source.device is not None
+        if self._depth is not Depth.FULL:
+            # The terminal's own sixteen colours must stay theirs and not be turned into true ones.
+            self.ansi_color = True
+
+    def on_mount(self) -> None:
+        """Show the first screen, then begin to open the source: the screen never waits for a GPU."""
+        self.register_theme(THEME)
+        self.theme = THEME.name
+        self.source.listen(self._listen)
+        if self._first is not None:
+            self.open_scene(self._first)
+        else:
+            self.to_start(force=True)
+        self.call_after_refresh(self.source.start)
+
+    def on_unmount(self) -> None:
+        """End what the source started."""
+        self.source.close()
+
+    # The source
+
+    def _listen(self, event: Event) -> None:
+        """Take an event from whatever thread it comes on; the app handles it in its own."""
+        self.post_message(Heard(event))
+
+    def stage(self, scene: Scene) -> Stage:
+        """What the screen knows beside a scene's state; the same object until something changed."""
+        opening = "" if self.source.device is not None else "Opening the GPU …"
+        if self._notice is not None and self._notice.sticky:
+            opening = self._notice.sentence
+        kept = self._stages.get(scene.id)
+        if kept is None or (kept.label, kept.opening) != (self.source.label, opening):
+
+            def offered(chosen: Mapping[str, str]) -> bool:
+                return self.source.offered(scene, chosen)
+
+            kept = self._stages[scene.id] = Stage(self.source.label, offered, opening)
+        return kept
+
+    def asked_by(self, walk: Walk, again: bool) -> None:
+        """Send a walk's choices to the source."""
+        why_not = self.source.can_show(walk.state.scene)
+        if why_not:
+            problem = Problem("cannot-show", f"{walk.state.scene.title} cannot be shown here", why_not)
+            walk.become(replace(walk.state, problem=problem, waiting=None))
+            return
+        request = self.source.ask(walk.state.scene, walk.state.chosen, again=again)
+        walk.become(moves.asked(walk.state, request))
+
+    def on_heard(self, message: Heard) -> None:
+        """Something the source said."""
+        event = message.event
+        walk = self._walk
+        if isinstance(event, Ready):
+            self._opened = True
+            self._notice = None if self.source.live else self._notice
+            if walk is not None:
+                walk.become(moves.met(walk.state, self.source.device))
+        elif isinstance(event, Lost):
+            self._fault(event.problem)
+        elif isinstance(event, Failed) and (event.id == 0 or walk is None or walk.state.waiting is None):
+            if event.problem.id != "cancelled":
+                self._fault(event.problem)
+        elif walk is not None and isinstance(event, (Progress, Measured, Failed)):
+            walk.hear(event)
+        if self._start is not None:
+            self._start.learn(self._welcome())
+
+    def _fault(self, problem: Problem) -> None:
+        """The session is gone or could not be opened: said on whatever is on the screen."""
+        if self.source.device is None:
+            self._notice = replace(problem, sticky=True)
+        if self._walk is not None:
+            self._walk.lose(problem)
+        if self._start is not None:
+            self._notice = problem
+
+    # Places
+
+    def _welcome(self, at: int = 0) -> Welcome:
+        return Welcome(
+            label=self.source.label,
+            live=self.source.live,
+            device=self.source.device,
+            versions=self.source.versions,
+            neighbours=tuple(self.source.neighbours),
+            scenes=self.scenes,
+            why_not={scene.id: self.source.can_show(scene) for scene in self.scenes},
+            notice=self._notice,
+            at=at,
+        )
+
+    def to_start(self, force: bool = False) -> None:
+        """The start screen above the walk; in front of a room only when asked for by name."""
+        if (self._presenting and not force) or self._start is not None:
+            return
+        ids = [scene.id for scene in self.scenes]
+        at = ids.index(self._walk.state.scene.id) if self._walk is not None else 0
+        self._start = StartScreen(self._welcome(at), self._sheet(), self._walk is not None)
+        self.push_screen(self._start, self._from_start)
+
+    def _from_start(self, answer: Close | Go | None) -> None:
+        self._start = None
+        self._went(answer)
+
+    def _went(self, answer: Close | Go | None) -> None:
+        if not isinstance(answer, Go):
+            return
+        if not answer.scene:
+            self.to_start(force=True)
+        elif self._walk is not None and self._walk.state.scene.id == answer.scene:
+            if answer.step is not None:
+                self._walk.become(moves.to_step(self._walk.state, answer.step, self.clock()))
+        else:
+            self.open_scene(answer.scene, answer.step)
+
+    def open_scene(self, id: str, step: int | None = None) -> None:
+        """Walk through a scene: from where it was left, or from ``step``."""
+        scene = next(scene for scene in self.scenes if scene.id == id)
+        now = self.clock()
+        before = self._walk.state if self._walk is not None else None
+        if before is not None:
+            self._kept[before.scene.id] = replace(before, waiting=None, focus=moves.Focus.STEPS, typed="")
+        state = self._kept.get(id) or State(scene, live=self.source.live)
+        motion = before.motion if before is not None else self.animation_level != "none"
+        play = Playhead(now, speed=before.play.speed if before is not None else 1.0)
+        state = moves.met(replace(state, motion=motion, play=play, remark=""), self.source.device)
+        if step is not None:
+            state = moves.to_step(state, step, now)
+        if self._walk is None:
+            self._walk = Walk(state, self._sheet())
+            self.push_screen(self._walk)
+        else:
+            self._walk.become(state)
+        if state.shown is None or state.previous:
+            self._walk.ask()
+
+    def to_neighbour(self, by: int, at_end: bool = False) -> None:
+        """The scene after or before that can be shown; at the ends it says so."""
+        if self._walk is None:
+            return
+        ids = [scene.id for scene in self.scenes]
+        index = ids.index(self._walk.state.scene.id) + by
+        while 0 <= index < len(ids):
+            scene = self.scenes[index]
+            if not self.source.can_show(scene):
+                self.open_scene(scene.id, len(scene.steps) - 1 if at_end else 0)
+                return
+            index += by
+        said = "that was the last step: g goes anywhere, q quits" if by > 0 else "this is the first step"
+        self._walk.become(replace(self._walk.state, remark=said))
+
+    # Dialogs
+
+    def _sheet(self) -> Sheet:
+        return Sheet(self._depth, self._glyphs)
+
+    def open_panel(self, panel: Panel) -> None:
+        """A dialog above whatever is there."""
+        self.push_screen(Dialog(panel, self._sheet()), self._went)
+
+    def open_index(self) -> None:
+        """Go to any scene or step."""
+        state = self._walk.state if self._walk is not None else None
+        why_not = {scene.id: self.source.can_show(scene) for scene in self.scenes}
+        self.open_panel(GoTo.of(self.scenes, why_not, state.scene.id if state else "", state.step if state else 0))
+
+    def open_source(self, state: State) -> None:
+        """The files that ran."""
+        self.open_panel(Code.of(state))
+
+    def open_where(self, state: State) -> None:
+        """The evidence behind the step."""
+        self.open_panel(Where.of(state))
+
+    def open_notes(self, state: State) -> None:
+        """The speaker's notes."""
+        self.open_panel(Notes.of(state))
+
+    def action_help(self) -> None:
+        """Every key."""
+        self.open_panel(Help())
+
+    def blank(self) -> None:
+        """A dark screen."""
+        self.push_screen(Blank(self._sheet()))
+
+    def action_leave(self) -> None:
+        """Quit."""
+        self.exit(0)

@@ -1,0 +1,127 @@
+"""Inks and glyphs as this terminal can show them: colour depth, no colour, no UTF-8."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from functools import cache
+
+from rich.style import Style
+
+from gpu_explain.scenes.draw.ink import GROUND, LOOKS, Ink
+
+
+class Depth(StrEnum):
+    """How many colours there are."""
+
+    FULL = "full"
+    """True colour; 256-colour terminals get the nearest of theirs from the terminal library."""
+    SIXTEEN = "16"
+    NONE = "none"
+
+
+@cache
+def style(ink: Ink, depth: Depth) -> Style:
+    """The style of an ink.
+
+    With full colour the ground is painted too, so that the palette's contrast holds on a light terminal
+    as well; with sixteen colours the terminal's own ground stays, since those colours are the user's.
+    Reverse video stands in for a background only where there is no colour at all.
+    """
+    look = LOOKS[ink]
+    if depth is Depth.FULL:
+        return Style(color=look.fg or None, bgcolor=look.bg or GROUND, bold=look.bold)
+    if depth is Depth.SIXTEEN:
+        return Style(color=look.fg16 or None, bgcolor=look.bg16 or None, bold=look.bold)
+    return Style(bold=look.bold, dim=look.dim, reverse=look.reverse or bool(look.bg))
+
+
+def depth_of(color_system: str | None, no_color: bool) -> Depth:
+    """The depth for what rich says of the terminal (``truecolor``, ``256``, ``standard``, ``windows``, ``None``)."""
+    if no_color or color_system is None:
+        return Depth.NONE
+    return Depth.FULL if color_system in ("truecolor", "256") else Depth.SIXTEEN
+
+
+ASCII = str.maketrans(
+    {
+        **dict.fromkeys("─━┄┈╌╶╴▔", "-"),
+        **dict.fromkeys("│┃┊┆╎▏▕❘", "|"),
+        **dict.fromkeys("┌┐└┘├┤┬┴┼╭╮╯╰╞╡╪", "+"),
+        **dict.fromkeys("█▉▊▋▌▐▀▄▙▟▛▜■▮▬", "#"),
+        **dict.fromkeys("▓▒▍▎▖▗▘▝▚▞◧", "%"),
+        **dict.fromkeys("░", ":"),
+        **dict.fromkeys("▁▂▃", "_"),
+        **dict.fromkeys("▅▆▇", "#"),
+        **dict.fromkeys("·∙⋅•", "."),
+        "●": "*",
+        "○": "o",
+        "□": "=",
+        "◇": "~",
+        "◉": "@",
+        "◆": "*",
+        "▪": "#",
+        "▫": ".",
+        "◌": "o",
+        "▰": "#",
+        "▱": ".",
+        "▸": ">",
+        "▶": ">",
+        "›": ">",
+        "‹": "<",
+        "◂": "<",
+        "◀": "<",
+        "→": ">",
+        "←": "<",
+        "↑": "^",
+        "↓": "v",
+        "▲": "^",
+        "▼": "v",
+        "△": "^",
+        "▽": "v",
+        "⇥": ">",
+        "⇤": "<",
+        "↔": "-",
+        "…": ".",
+        "⋮": ":",
+        "×": "x",
+        "÷": "/",
+        "±": "+",
+        "µ": "u",
+        "μ": "u",
+        "≈": "~",
+        "≤": "<",
+        "≥": ">",
+        "≠": "!",
+        "✓": "v",
+        "✗": "X",
+        "–": "-",
+        "—": "-",
+        "−": "-",
+        "\u00a0": " ",
+        "\u202f": " ",
+        "“": '"',
+        "”": '"',
+        "„": '"',
+        "’": "'",
+        "‘": "'",
+        "¹": "1",
+        "²": "2",
+        "³": "3",
+        "½": "h",
+        "°": "o",
+    }
+)
+"""One ASCII character for every glyph the pictures use: cells must stay cells."""
+
+
+def to_ascii(text: str) -> str:
+    """The same number of characters, all ASCII."""
+    shown = text.translate(ASCII)
+    return shown if shown.isascii() else "".join(c if c.isascii() else "?" for c in shown)
+
+
+def glyphs_for(encoding: str | None) -> Callable[[str], str]:
+    """How text reaches a terminal of that encoding: as it is, or in ASCII."""
+    name = (encoding or "").lower().replace("-", "").replace("_", "")
+    return str if name in ("utf8", "utf16", "utf32", "cp65001") else to_ascii

@@ -1,0 +1,1 @@
+"""Painters: pure functions from what is known to a canvas. None of them knows a terminal."""

@@ -1,0 +1,160 @@
+"""What stands around the words and the picture: header, divider, notice, status and footer."""
+
+from __future__ import annotations
+
+from gpu_explain.app.walkthrough.actions import footer_actions
+from gpu_explain.app.walkthrough.paint.layout import Layout, Room
+from gpu_explain.app.walkthrough.paint.text import Row, bar, clip, length, paragraph, put_row, put_rows
+from gpu_explain.app.walkthrough.state import Face, Focus, State
+from gpu_explain.scenes.base import Problem
+from gpu_explain.scenes.chapters import CHAPTERS
+from gpu_explain.scenes.draw.canvas import Canvas
+from gpu_explain.scenes.draw.ink import Ink
+
+
+def label_row(label: str) -> Row:
+    """The source's label with its first word in the ink of what it says: ``LIVE`` or ``RECORDED``."""
+    word, _, rest = label.partition(" ")
+    return ((word, Ink.GOOD if word == "LIVE" else Ink.WARN), (f" {rest}" if rest else "", Ink.DIM))
+
+
+def header(
+    width: int, label: str, trail: tuple[str, ...], progress: tuple[int, int] | None = None, cross: int = -1
+) -> Canvas:
+    """Two lines: product, trail, progress and the source's label; then a rule.
+
+    The label is always whole; what has to give way first is the product's name, then the chapter.
+
+    Args:
+        width: Cells.
+        label: The source's label.
+        trail: Chapter and scene, outermost first.
+        progress: Step (from 1) and number of steps.
+        cross: Column where the divider meets the rule, -1 for none.
+    """
+    canvas = Canvas(width, 2)
+    canvas.fill(0, 1, width, 1, "─", Ink.FAINT)
+    if 0 <= cross < width:
+        canvas.put(cross, 1, "┬", Ink.FAINT)
+    where = label_row(label)
+    right = width - 1 - length(where)
+    put_row(canvas, max(right, 1), 0, where)
+    steps: Row = ()
+    if progress:
+        done, all_ = progress
+        cells = "▰" * done + "▱" * (all_ - done) if all_ <= 12 else bar(done / all_, 12)
+        full = len(cells.rstrip("▱"))
+        steps = ((cells[:full], Ink.LOOK), (cells[full:], Ink.FAINT), (f"  {done}/{all_}", Ink.TEXT))
+    room = right - 3 - (length(steps) + 3 if steps else 0)
+    row = _trail(trail, room)
+    put_row(canvas, 1, 0, row, max(room + 1, 1))
+    if steps:
+        # In the middle when there is room for it, so that it stands still from scene to scene.
+        middle = (width - length(steps)) // 2
+        put_row(canvas, min(max(middle, length(row) + 4), right - 3 - length(steps)), 0, steps)
+    return canvas
+
+
+def _trail(trail: tuple[str, ...], room: int) -> Row:
+    name: Row = (("gpu-explain", Ink.STRONG),)
+    if not trail:
+        return name
+    outer = "".join(f"{part} › " for part in trail[:-1])
+    inner: Row = ((trail[-1], Ink.TITLE),)
+    for row in ((*name, ("   ", Ink.DIM), (outer, Ink.DIM), *inner), ((outer, Ink.DIM), *inner), inner):
+        if length(row) <= room:
+            return row
+    return ((clip(trail[-1], max(room, 0)), Ink.TITLE),)
+
+
+def trail_of(state: State) -> tuple[str, ...]:
+    """Chapter and scene as the header names them."""
+    scene = state.scene
+    chapter = CHAPTERS.get(scene.chapter)
+    return (*((f"{scene.chapter} {chapter}",) if chapter else ()), f"{scene.number} {scene.title}")
+
+
+def footer(state: State, layout: Layout, pace: Row = ()) -> Canvas:
+    """Two lines: a rule that holds what is being measured, and the keys."""
+    width = layout.width
+    canvas = Canvas(width, 2)
+    canvas.fill(0, 0, width, 1, "─", Ink.FAINT)
+    split = layout.room is Room.BOTH or (layout.room is Room.TURNS and state.face is Face.WORDS)
+    if split:
+        canvas.put(layout.left, 0, "┴", Ink.FAINT)
+    said = status(state)
+    if said:
+        put_row(canvas, 2, 0, ((" ", Ink.TEXT), *said, (" ", Ink.TEXT)), width - 1)
+    elif pace:
+        put_row(canvas, width - 3 - length(pace), 0, ((" ", Ink.TEXT), *pace, (" ", Ink.TEXT)))
+    keys(canvas, 1, state, layout)
+    return canvas
+
+
+def status(state: State) -> Row:
+    """What is being measured and how to stop it, or what the last key had to say."""
+    if state.waiting is not None:
+        doing = state.waiting.doing or "measuring"
+        row: Row = ((doing, Ink.LOOK),)
+        if state.waiting.share is not None:
+            row += ((f"  {bar(state.waiting.share, 10)} {state.waiting.share * 100:.0f} %", Ink.LOOK),)
+        if state.previous:
+            row += ((" · the picture is the previous choice", Ink.WARN),)
+        return (*row, (" · Esc cancels", Ink.DIM))
+    return ((state.remark, Ink.WARN),) if state.remark else ()
+
+
+def keys(canvas: Canvas, y: int, state: State, layout: Layout) -> None:
+    """The keys that matter here, as many as fit; first those of where the focus is."""
+    first: list[tuple[str, str]] = []
+    if state.focus is Focus.PARAMETERS:
+        first = [("↑↓", "parameter"), ("← →", "choice"), ("⇥", "on"), ("Esc", "done")]
+    elif state.focus is Focus.PICTURE:
+        first = [("←↑↓→", "move"), ("enter", "step in"), ("Esc", "step out")]
+    if layout.room is Room.TURNS:
+        first.insert(0, ("v", "picture" if state.face is Face.WORDS else "words"))
+    skip = set() if state.focus is Focus.STEPS else {"→", "←", "⇥"}
+    rest = [(a.shown, a.label) for a in footer_actions() if a.shown not in skip]
+    put_keys(canvas, y, first + rest)
+
+
+def put_keys(canvas: Canvas, y: int, pairs: list[tuple[str, str]]) -> None:
+    """Keys and what they do, as many as fit: with words first, at last bare keys are left out."""
+    x = 1
+    for key, word in pairs:
+        if x + len(key) + 1 + len(word) > canvas.width - 1:
+            continue
+        x = canvas.put(x, y, key, Ink.STRONG) + 1
+        x = canvas.put(x, y, word, Ink.DIM) + 2
+
+
+def notice(problem: Problem, width: int) -> Canvas:
+    """A fault in words: what, why, what to do, and how to see more. At most six lines and a rule."""
+    rows: list[Row] = paragraph(_stop(problem.what), width - 4, Ink.BAD, "✗ ", "  ")
+    if problem.why:
+        rows += paragraph(_stop(problem.why), width - 4, Ink.TEXT, "  ", "  ")
+    rows = rows[:4]
+    if problem.remedy:
+        rows += paragraph(_stop(problem.remedy), width - 4, Ink.LOOK, "→ ", "  ")[:2]
+    canvas = Canvas(width, len(rows) + 1)
+    canvas.fill(0, 0, width, 1, "─", Ink.FAINT)
+    canvas.right(width - 2, 0, " i details · Esc closes ", Ink.DIM)
+    put_rows(canvas, 2, 1, rows)
+    return canvas
+
+
+def _stop(text: str) -> str:
+    text = text.strip()
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def too_small(width: int, height: int, least: tuple[int, int]) -> Canvas:
+    """One sentence for a screen on which nothing can be shown."""
+    canvas = Canvas(width, height)
+    rows = paragraph(
+        f"gpu-explain needs at least {least[0]} × {least[1]} characters; this terminal has {width} × {height}. "
+        "Make the window larger or the font smaller. q quits.",
+        max(width - 2, 1),
+    )
+    put_rows(canvas, 1, max((height - len(rows)) // 2, 0), rows)
+    return canvas

@@ -1,0 +1,289 @@
+"""The screen of a walk: turns keys into steps of the pure state, and the state into tiles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.timer import Timer
+
+from gpu_explain.app.walkthrough import state as moves
+from gpu_explain.app.walkthrough.actions import ACTIONS
+from gpu_explain.app.walkthrough.guard import Guarded
+from gpu_explain.app.walkthrough.paint.layout import Room
+from gpu_explain.app.walkthrough.paint.tile import Tile
+from gpu_explain.app.walkthrough.paint.walk import Stage, layout_of, picture_tile, still_tiles
+from gpu_explain.app.walkthrough.screens.sheet import Sheet
+from gpu_explain.app.walkthrough.state import Face, Focus, State
+from gpu_explain.scenes.base import Problem
+from gpu_explain.scenes.base.protocol import Failed, Measured, Progress
+
+if TYPE_CHECKING:
+    from gpu_explain.app.walkthrough.application import Walkthrough
+
+FRAMES = 30
+"""Frames a second while something moves; none when nothing does."""
+
+PATIENCE = 0.15
+"""Seconds that a choice must stand before it is measured: arrows held down launch nothing in between."""
+
+
+class Walk(Screen[None]):
+    """One scene being walked through."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(key, action.id, action.label, show=False, priority=action.priority, key_display=action.shown)
+            for action in ACTIONS
+            for key in action.keys
+        ),
+    ]
+
+    def __init__(self, state: State, sheet: Sheet) -> None:
+        """A walk that begins with ``state``; ``sheet`` is a fresh one."""
+        super().__init__()
+        self.state = state
+        self._sheet = sheet
+        self._still: tuple[Tile, ...] = ()
+        self._still_of: tuple[State, Stage, int, int] | None = None
+        self.hidden = 0
+        """Rows of words below the lower edge."""
+        self._ticker: Timer | None = None
+        self._asking: Timer | None = None
+
+    @property
+    def host(self) -> Walkthrough:
+        """The app, by its own type."""
+        return cast("Walkthrough", self.app)
+
+    def compose(self) -> ComposeResult:
+        """The sheet, and nothing else."""
+        yield self._sheet
+
+    def on_mount(self) -> None:
+        """Start the ticker at rest."""
+        self._ticker = self.set_interval(1 / FRAMES, self._tick, pause=True)
+        self.become(self.state)
+
+    def on_resize(self) -> None:
+        """Paint for the new size."""
+        self.paint()
+
+    def on_screen_suspend(self) -> None:
+        """Behind a dialog the picture stands still."""
+        self.state = replace(self.state, play=self.state.play.hold(self.host.clock(), True))
+        if self._ticker:
+            self._ticker.pause()
+
+    def on_screen_resume(self) -> None:
+        """Go on from where it stood."""
+        self.become(replace(self.state, play=self.state.play.hold(self.host.clock(), False)))
+
+    def become(self, state: State) -> None:
+        """Show a state; ask the source when its choices are no longer those asked for."""
+        before, self.state = self.state, state
+        if dict(before.chosen) != dict(state.chosen) and state.waiting is not None and state.waiting.id == 0:
+            self._ask_soon()
+        if self.is_mounted:
+            self.paint()
+
+    def paint(self) -> None:
+        """Show what there is now, and let the ticker run as long as the picture moves."""
+        now = self.host.clock()
+        width, height = self.app.size
+        stage = self.host.stage(self.state.scene)
+        key = (self.state, stage, width, height)
+        if self._still_of is None or any(a is not b and a != b for a, b in zip(self._still_of, key, strict=True)):
+            self._still, self.hidden = still_tiles(self.state, stage, width, height)
+            self._still_of = key
+        moving_part = picture_tile(self.state, stage, now, width, height)
+        self._sheet.show((*self._still, *((moving_part,) if moving_part else ())))
+        if self._ticker:
+            if moving_part is not None and self.state.moving(now):
+                self._ticker.resume()
+            else:
+                self._ticker.pause()
+
+    def _tick(self) -> None:
+        self.paint()
+
+    def hear(self, reply: Progress | Measured | Failed) -> None:
+        """An answer of the source."""
+        self.become(moves.heard(self.state, reply, self.host.clock()))
+
+    def lose(self, problem: Problem) -> None:
+        """The session behind the source is gone."""
+        self.become(moves.broken(self.state, problem))
+
+    def _ask_soon(self) -> None:
+        if self._asking:
+            self._asking.stop()
+        self._asking = self.set_timer(PATIENCE, self.ask)
+
+    def ask(self, again: bool = False) -> None:
+        """Ask the source for the choices on the screen."""
+        if self._asking:
+            self._asking.stop()
+            self._asking = None
+        self.host.asked_by(self, again)
+
+    # Walking
+
+    def action_step(self, by: int) -> None:
+        """The step after or before; beyond the ends the scene after or before."""
+        step = self.state.step + by
+        if 0 <= step < len(self.state.scene.steps):
+            self.become(moves.to_step(self.state, step, self.host.clock()))
+        else:
+            self.host.to_neighbour(by, at_end=by < 0)
+
+    def action_edge(self, step: int) -> None:
+        """The first step, or the last."""
+        last = len(self.state.scene.steps) - 1
+        self.become(moves.to_step(self.state, step if step >= 0 else last, self.host.clock()))
+
+    def action_scene(self, by: int) -> None:
+        """The scene after or before."""
+        self.host.to_neighbour(by)
+
+    def action_arrow(self, key: str) -> None:
+        """An arrow: moves what has the focus."""
+        state = self.state
+        if state.focus is Focus.PARAMETERS:
+            self._arrow_in_parameters(key)
+        elif state.focus is Focus.PICTURE:
+            self._move(key)
+        elif key in ("left", "right"):
+            self.action_step(1 if key == "right" else -1)
+        elif layout_of(state, *self.app.size).room is not Room.NONE:
+            by = 1 if key == "down" else -1
+            self.become(replace(state, scroll=min(max(state.scroll + by, 0), self.hidden), remark=""))
+
+    def _arrow_in_parameters(self, key: str) -> None:
+        state = moves.commit_typed(self.state) if self.state.typed and key in ("up", "down") else self.state
+        if key in ("up", "down"):
+            self.become(moves.to_row(state, 1 if key == "down" else -1))
+        else:
+            self.become(moves.choose(state, 1 if key == "right" else -1, self.host.stage(state.scene).offered))
+
+    def action_space(self) -> None:
+        """The next step, wherever the focus is."""
+        self.action_step(1)
+
+    # Changing
+
+    def action_turn(self, by: int) -> None:
+        """The steps, the parameters, the picture, in turn."""
+        self.become(moves.next_focus(moves.commit_typed(self.state), by))
+
+    def action_enter(self) -> None:
+        """Measures a typed number, steps into the picture."""
+        state = self.state
+        if state.focus is Focus.PARAMETERS:
+            self.become(moves.commit_typed(state))
+        elif state.focus is Focus.PICTURE:
+            self._move("enter")
+        elif state.can_enter and state.drawable is not None:
+            self.become(moves.focused(state, Focus.PICTURE))
+
+    def action_escape(self) -> None:
+        """Steps out: of a number, a measurement, a notice, the picture, the focus, at last of the scene."""
+        state = self.state
+        if state.typed:
+            self.become(replace(state, typed="", remark=""))
+        elif state.waiting is not None and (state.previous or state.shown is not None):
+            self.host.source.cancel()
+            if self._asking:
+                self._asking.stop()
+            self.become(moves.cancelled(state))
+        elif state.problem is not None:
+            self.become(replace(state, problem=None))
+        elif state.focus is Focus.PICTURE and state.cursor:
+            self._move("escape")
+        elif state.focus is not Focus.STEPS:
+            self.become(moves.focused(state, Focus.STEPS))
+        else:
+            self.host.to_start()
+
+    def _move(self, key: str) -> None:
+        state = self.state
+        m = state.drawable
+        tile = picture_tile(state, self.host.stage(state.scene), self.host.clock(), *self.app.size)
+        if m is None or tile is None:
+            return
+        view = state.view(self.host.clock(), tile.canvas.width, tile.canvas.height)
+        cursor = Guarded(state.scene).move(m, view, key)
+        if key == "escape" and cursor == state.cursor:
+            self.become(moves.focused(replace(state, cursor=()), Focus.STEPS))
+        else:
+            self.become(replace(state, cursor=cursor, remark=""))
+
+    def action_again(self) -> None:
+        """Launch again; a recording is played again."""
+        if self.state.live:
+            self.ask(again=True)
+        elif self.state.drawable is not None:
+            self.become(replace(self.state, play=self.state.play.restarted(self.host.clock()), remark=""))
+        else:
+            self.ask()
+
+    def on_key(self, event: events.Key) -> None:
+        """Digits and backspace, which belong to the number being typed."""
+        if self.state.focus is not Focus.PARAMETERS:
+            return
+        if event.character and event.character.isascii() and event.character.isdigit():
+            event.stop()
+            self.become(moves.type_digit(self.state, event.character))
+        elif event.key == "backspace":
+            event.stop()
+            self.become(moves.erase_digit(self.state))
+
+    # Asking and showing
+
+    def action_go_to(self) -> None:
+        """The index."""
+        self.host.open_index()
+
+    def action_source(self) -> None:
+        """The files that ran."""
+        self.host.open_source(self.state)
+
+    def action_where(self) -> None:
+        """The evidence."""
+        self.host.open_where(self.state)
+
+    def action_notes(self) -> None:
+        """The speaker's notes."""
+        self.host.open_notes(self.state)
+
+    def action_face(self) -> None:
+        """Words or picture, on a small screen."""
+        if layout_of(self.state, *self.app.size).room is Room.TURNS:
+            words = self.state.face is Face.WORDS
+            play = self.state.play.restarted(self.host.clock()) if words else self.state.play
+            self.become(replace(self.state, face=Face.PICTURE if words else Face.WORDS, play=play, remark=""))
+        else:
+            self.become(replace(self.state, remark="words and picture both have room here"))
+
+    def action_blank(self) -> None:
+        """A dark screen."""
+        self.host.blank()
+
+    def action_pace(self, by: int) -> None:
+        """Faster or slower."""
+        state = moves.paced(self.state, by, self.host.clock())
+        self.become(replace(state, remark=_speed_text(state.play.speed)))
+
+    def action_motion(self) -> None:
+        """Motion off, or on again from the beginning of the step."""
+        motion = not self.state.motion
+        play = self.state.play.restarted(self.host.clock())
+        self.become(replace(self.state, motion=motion, play=play, remark="motion on" if motion else "motion off"))
+
+
+def _speed_text(speed: float) -> str:
+    return f"speed {speed:g} ×" if speed >= 1 else f"speed 1/{1 / speed:g}"
