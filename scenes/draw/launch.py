@@ -79,12 +79,12 @@ def draw_launch(canvas: Canvas, box: Box, launch: Launch, *, rule: bool = False)
 def _legend(canvas: Canvas, room: Box, launch: Launch) -> None:
     """The last row: what the glyphs and inks mean."""
     entries = [
-        ("█", Ink.WORK, f"{launch.lanes.residents} resident on the SM (lower: fewer)"),
-        ("█", Ink.WORK_ALT, "next round"),
+        ("▇", Ink.WORK, f"{launch.lanes.residents} resident on the SM (lower: fewer)"),
+        ("▇", Ink.WORK_ALT, "next round"),
         ("·", Ink.FAINT, "no block"),
     ]
     if launch.tail:
-        entries.insert(2, ("█", Ink.TAIL, "the last"))
+        entries.insert(2, ("▇", Ink.TAIL, "the last"))
     legend(canvas, room.x, room.bottom - 1, entries, room.right)
 
 

@@ -20,6 +20,12 @@ from gpu_explain.scenes.draw.scale import Scale, count_text, time_text
 
 LABEL = 8
 """Cells at the left of every lane for the name of its SM."""
+FULL = 7
+"""Eighths of a cell that a full SM fills: the last eighth parts one lane from the next."""
+
+
+_TURNS = ((Ink.WORK, Ink.ON_WORK), (Ink.WORK_ALT, Ink.ON_WORK_ALT))
+_TAIL = (Ink.TAIL, Ink.ON_TAIL)
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,8 @@ class Lanes:
             if count <= 0:
                 canvas.put(x, y, "·", Ink.FAINT)
             else:
-                height = max(1, round(count / self.residents * 8))
-                canvas.put(x, y, LOWER_EIGHTHS[min(height, 8)], Ink.WORK_ALT if turn % 2 else Ink.WORK)
+                height = min(max(1, round(count / self.residents * FULL)), FULL)
+                canvas.put(x, y, LOWER_EIGHTHS[height], Ink.WORK_ALT if turn % 2 else Ink.WORK)
 
     def unfolded(self, canvas: Canvas, box: Box, sm: int, *, tail: frozenset[int] = frozenset()) -> int:
         """An SM's blocks in rows, with their numbers; returns the first free row.
@@ -73,26 +79,28 @@ class Lanes:
         for index, row in enumerate(shown):
             y = box.y + index
             for turn, block in enumerate(row):
-                ink = Ink.ON_TAIL if block in tail else (Ink.ON_WORK_ALT if turn % 2 else Ink.ON_WORK)
-                self._block(canvas, box.x + LABEL, y, scale, block, ink)
+                inks = _TAIL if block in tail else _TURNS[turn % 2]
+                self._block(canvas, box.x + LABEL, y, scale, block, inks)
         y = box.y + len(shown)
         if len(shown) < len(rows) and y < box.bottom:
             canvas.put(box.x + LABEL, y, f"⋮ {len(rows) - len(shown)} more resident blocks", Ink.DIM)
             y += 1
         return y
 
-    def _block(self, canvas: Canvas, left: int, y: int, scale: Scale, block: int, ink: Ink) -> None:
-        """One block as a bar with its number; the cell before the next bar stays free."""
+    def _block(self, canvas: Canvas, left: int, y: int, scale: Scale, block: int, inks: tuple[Ink, Ink]) -> None:
+        """One block as a bar that begins with its number; the cell before the next bar stays free."""
         start, end = self.trace.start_ns[block], self.trace.end_ns[block]
         if start > self.now_ns:
             return
         first = round(scale.at(start))
         last = max(round(scale.at(min(end, self.now_ns))), first + 1)
         room = last - first - (1 if end <= self.now_ns and last - first > 2 else 0)
-        for text in (f" block {count_text(block)}", f" {count_text(block)}", f"{block}", ""):
+        for text in (f" block {count_text(block)} ", f" {count_text(block)} ", f"{block}", ""):
             if len(text) <= room:
                 break
-        canvas.put(left + first, y, text.ljust(room), ink)
+        bar, label = inks
+        canvas.put(left + first, y, LOWER_EIGHTHS[FULL] * room, bar)
+        canvas.put(left + first, y, text, label)
 
     def axis(self, canvas: Canvas, box: Box, y: int, marks: Sequence[float] = ()) -> None:
         """The time axis under the lanes: start, marks, end; ``▲`` stands at the time played."""
@@ -116,18 +124,21 @@ class Lanes:
 
 @lru_cache(maxsize=4096)
 def _filled(trace: Trace, sm: int, cells: int, end_ns: float) -> tuple[tuple[int, int], ...]:
-    """For each cell: most blocks resident on the SM at one time within it, and the round of the latest of them.
+    """For each cell: blocks resident on the SM, and the round of the latest of them.
 
-    The most and not the mean: a mean would draw half a bar where blocks end within the cell, which reads as
-    fewer residents. Gaps shorter than a cell are not seen. Cached, since lanes are redrawn on every frame.
+    Starts and ends are rounded to cells as in the unfolded rows. A gap of less than a cell between two blocks of
+    a row is closed: rounding would show or hide it by chance. Cached, since lanes are redrawn on every frame.
     """
-    counts = _most(trace.residents_of(sm), cells, end_ns)
     width = end_ns / cells if cells else 1.0
-    turns = [0] * cells
+    counts, turns = [0] * cells, [0] * cells
     for row in trace.rows(sm):
+        starts = [round(trace.start_ns[block] / width) for block in row]
         for turn, block in enumerate(row):
-            first = max(ceil(trace.start_ns[block] / width - 0.5), 0)
-            for cell in range(first, min(ceil(trace.end_ns[block] / width), cells)):
+            last = max(round(trace.end_ns[block] / width), starts[turn] + 1)
+            if turn + 1 < len(row) and trace.start_ns[row[turn + 1]] - trace.end_ns[block] < width:
+                last = starts[turn + 1]
+            for cell in range(starts[turn], min(last, cells)):
+                counts[cell] += 1
                 turns[cell] = max(turns[cell], turn)
     return tuple(zip(counts, turns, strict=True))
 

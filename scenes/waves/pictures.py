@@ -237,9 +237,10 @@ def _million(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         cell = width / -(-scale // 1)
         for wave in range(-(-trace.blocks // fits)):
             blocks = min(fits, trace.blocks - wave * fits)
-            start, cells = left + round(wave * cell), max(round(cell * blocks / fits) - 1, 1)
+            start, end = round(wave * cell), round((wave + blocks / fits) * cell)
+            cells = max(end - start - 1, 1)
             ink = Ink.ON_WORK_ALT if wave % 2 else Ink.ON_WORK
-            canvas.put(start, y, f" {count_text(blocks)}".ljust(cells)[:cells], ink)
+            canvas.put(left + start, y, f" {count_text(blocks)}".ljust(cells)[:cells], ink)
         canvas.put(left, y + 1, said, Ink.DIM)
         y += 2
 

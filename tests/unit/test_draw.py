@@ -102,7 +102,7 @@ TWO = trace((0, 0, 100), (0, 0, 50), (1, 0, 100))
 def test_a_lane_is_as_high_as_blocks_are_resident() -> None:
     canvas = Canvas(LABEL + 11, 1)
     Lanes(TWO, 2, 100.0, 100.0).lane(canvas, Box(0, 0, LABEL + 11, 1), 0, 0)
-    assert canvas.rows()[0][LABEL:].rstrip() == "█████▄▄▄▄▄"
+    assert canvas.rows()[0][LABEL:].rstrip() == "▇▇▇▇▇▄▄▄▄▄"
 
 
 def test_nothing_is_drawn_before_its_time() -> None:
