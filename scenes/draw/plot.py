@@ -87,9 +87,14 @@ class Plot:
         """Straight dotted lines from point to point."""
         for (x0, y0), (x1, y1) in pairwise(points):
             first, last = self.column(x0), self.column(x1)
+            before = self.row(y0)
             for column in range(first, last + 1):
-                share = (column - first) / (last - first) if last > first else 0.0
-                self._dot(column, self.row(y0 + (y1 - y0) * share), "·", ink)
+                share = (column - first) / (last - first) if last > first else 1.0
+                row = self.row(y0 + (y1 - y0) * share)
+                for between in range(min(row, before) + 1, max(row, before)):
+                    self._dot(column, between, "·", ink)
+                self._dot(column, row, "·", ink)
+                before = row
 
     def points(self, points: Sequence[tuple[float, float]], ink: Ink, glyph: str = "●") -> None:
         """One glyph at each ``(x, y)``."""
