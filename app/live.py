@@ -350,13 +350,13 @@ def _crashed(scene: Scene | None, ending: Ending, *, opening: bool) -> Problem:
     why = ending.text[0].upper() + ending.text[1:]
     if ending.code == -9:
         why += "; the system does so when memory runs out"
-    return Problem("worker-died", f"The GPU worker died {when}", why, "Run it again (r)", ending.output)
+    return Problem("worker-died", f"The GPU worker died {when}", why, "Run it again", ending.output)
 
 
 def _hung(scene: Scene | None, output: str) -> Problem:
     what = f"The GPU worker did not finish {scene.id} in time" if scene else "The GPU could not be opened in time"
     why = "It was ended; a kernel that never ends and a GPU that others keep busy look alike"
-    return Problem("worker-hung", what, why, "Run it again (r), or look at nvidia-smi", output)
+    return Problem("worker-hung", what, why, "Run it again, or look at nvidia-smi", output)
 
 
 def _idle(seconds: float) -> Problem:

@@ -7,6 +7,7 @@ what a colour says.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from textwrap import wrap
 from typing import TextIO
 
 from gpu_explain import __version__
@@ -22,8 +23,8 @@ _STYLES = {
     Outcome.SURPRISE: "bold yellow",
     Outcome.NOT_CHECKED: "dim",
 }
-_TEXT, _VALUE = 62, 16
-"""Columns of a claim's text and of its value: a line fits 120 columns."""
+_TEXT, _VALUE = 60, 20
+"""Columns of a claim's text, which wraps, and of its value: with the wanted range a line fits 120 columns."""
 
 _ASCII = str.maketrans(
     {
@@ -172,12 +173,16 @@ def _claim_lines(check: Check, claim: Claim, *, strict: bool, indent: str = "   
     value = "–" if claim.value is None else " ".join(filter(None, (number_text(claim.value), claim.unit)))
     glyph = f"{kind.glyph} " if kind and claim.value is not None else "  "
     nature = "" if outcome is Outcome.HELD else f" ({claim.nature.value})"
+    style = "" if outcome is Outcome.HELD else _STYLES[outcome]
+    first, *more = wrap(claim.text + nature, _TEXT) or [""]
     yield [
         (f"{indent}{outcome.glyph} ", _STYLES[outcome]),
-        (f"{claim.text + nature:<{_TEXT}} ", "" if outcome is Outcome.HELD else _STYLES[outcome]),
+        (f"{first:<{_TEXT}} ", style),
         (f"{glyph}{value:<{_VALUE}}", ""),
         (f" wanted {wanted_text(claim)}", "dim"),
     ]
+    for line in more:
+        yield [(f"{indent}  {line}", style)]
     if outcome is Outcome.HELD:
         return
     yield [(f"{indent}    wanted because {claim.why}", "dim")]
@@ -269,7 +274,7 @@ def _count(number: int, thing: str) -> str:
 
 def _can_write(stream: TextIO) -> bool:
     try:
-        "✓●○□◇…≥µ×".encode(stream.encoding or "ascii")
+        "✓●○□◇…≥µ×".encode(stream.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
         return False
     return True

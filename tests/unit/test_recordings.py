@@ -7,6 +7,7 @@ import json
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,12 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_explain.app import recording
+from gpu_explain.app.choices import recorded_combinations
 from gpu_explain.app.recording import pack, unpack
 from gpu_explain.app.replay import RecordedSource, open_recording
-from gpu_explain.app.shelf import Recorder, open_shelf
+from gpu_explain.app.shelf import Recorder, bundled, open_shelf
 from gpu_explain.app.source import Event
 from gpu_explain.scenes.base import Measurement, Part, ProblemError
 from gpu_explain.scenes.base.protocol import Failed, Measured, Ready
+from gpu_explain.scenes.registry import find_scene
 from tests.unit.made_up import device, findings, measurement, tiny
 
 T = TypeVar("T")
@@ -317,6 +320,34 @@ def test_a_file_that_holds_another_scene_is_refused(tmp_path: Path) -> None:
     (tmp_path / "waves.json.gz").write_bytes(pack(ALL))
     with pytest.raises(ProblemError, match="another scene"):
         open_recording(str(tmp_path))
+
+
+def test_the_bundled_recording_with_the_most_scenes_is_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpu_explain.app.shelf.files", lambda _: tmp_path)
+    assert bundled() is None
+    with pytest.raises(ProblemError, match="no bundled recording"):
+        open_recording()
+    (tmp_path / "recordings" / "empty").mkdir(parents=True)
+    assert bundled() is None
+    for gpu, scenes in (("a-gpu", ("tiny",)), ("b-gpu", ("tiny", "other")), ("c-gpu", ("tiny",))):
+        for scene in scenes:
+            Recorder(str(tmp_path / "recordings" / gpu)).write((replace(DEFAULT, scene=scene),))
+    assert open_recording().shelf.scenes == ("other", "tiny")
+    assert "b-gpu" in open_recording().shelf.name
+
+
+def test_the_bundled_recordings_are_sound_and_hold_what_the_scenes_offer() -> None:
+    root = files("gpu_explain.scenes") / "recordings"
+    folders = [entry for entry in root.iterdir() if entry.is_dir()] if root.is_dir() else []
+    for folder in folders:
+        source = open_recording(str(folder))
+        for name in source.shelf.scenes:
+            scene = find_scene(name)
+            assert source.recorded(scene)
+            for chosen in recorded_combinations(scene, source.device):
+                assert source.offered(scene, chosen), f"{folder.name}: {name} {chosen}"
 
 
 # ---------------------------------------------------------------- a recording as a source
