@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
+from gpu_explain.app.choices import complete
 from gpu_explain.app.walkthrough.clock import Playhead
 from gpu_explain.app.walkthrough.guard import Guarded
 from gpu_explain.scenes.base import Cursor, Device, Measurement, Pace, Parameter, Problem, Scene, Step, View
@@ -167,24 +168,11 @@ def has_parts(m: Measurement, step: Step) -> bool:
 
 
 def settled(scene: Scene, device: Device, chosen: Mapping[str, str]) -> dict[str, str]:
-    """A full and valid set of choices: unknown ids fall back to the default.
-
-    Choices may follow each other, so this is repeated until it stands (twice is enough for any chain of two).
-    """
-    now = dict(chosen)
-    for _ in range(3):
-        before = now
-        now = {p.id: _valid(p, before.get(p.id, p.default)) for p in Guarded(scene).parameters(device, before)}
-        if now == before:
-            break
-    return now
-
-
-def _valid(parameter: Parameter, id: str) -> str:
+    """A full and valid set of choices; as they were when the scene cannot say."""
     try:
-        return parameter.choice(id).id
-    except KeyError:
-        return parameter.default
+        return complete(scene, device, chosen)
+    except Exception:
+        return dict(chosen)
 
 
 def met(state: State, device: Device | None) -> State:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from textual.pilot import Pilot
 
@@ -88,7 +88,7 @@ async def walking(
     """The walkthrough with a made-up scene (or given ones), opened at ``scene``."""
     clock = Held()
     app = Walkthrough(
-        cast("Source", source or toy.FakeSource()),
+        source or toy.FakeSource(),
         scenes or (toy.scene(), toy.other()),
         scene=scene,
         clock=clock,
