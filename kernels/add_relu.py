@@ -1,0 +1,90 @@
+"""relu(a + b) as one Triton kernel: the sum stays in registers, so there is no tmp to write and to read back.
+
+The twin of ``cuda/add_relu.cu``, with the same arguments in the same order. ``reference`` is what eager torch does:
+two kernels, and five trips to memory where this one makes three.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import triton
+import triton.language as tl
+
+BLOCK_SIZE = 1024
+"""Numbers a program: 8 a thread with 4 warps, which is two 16-byte loads from each array."""
+NUM_WARPS = 4
+_ITEM = 4
+_MOST_PROGRAMS = 2**31 - 1
+
+
+@triton.jit
+def add_relu_kernel(a, b, c, n, BLOCK_SIZE: tl.constexpr):
+    """c[i] = relu(a[i] + b[i]) for i < n; float32, contiguous, one program for ``BLOCK_SIZE`` numbers."""
+    # 64 bits, or the offsets would wrap beyond 2^31 numbers.
+    i = tl.program_id(0).to(tl.int64) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = i < n
+    total = tl.load(a + i, mask=mask) + tl.load(b + i, mask=mask)
+    # Without PropagateNan a NaN would become 0, which torch does not do.
+    tl.store(c + i, tl.maximum(total, 0.0, propagate_nan=tl.PropagateNan.ALL), mask=mask)
+
+
+def add_relu(a: Any, b: Any, out: Any = None) -> Any:
+    """relu(a + b) in one launch on the current stream; returns ``out``, or a new tensor.
+
+    Args:
+        a, b: float32 tensors on one device, contiguous, of one shape; any number of elements, none included.
+        out: Like them; may be one of them.
+
+    Raises:
+        ValueError: Naming the argument and what was expected.
+    """
+    out = check(a, b, out)
+    n = a.numel()
+    programs = triton.cdiv(n, BLOCK_SIZE)
+    if programs > _MOST_PROGRAMS:
+        raise ValueError(f"a: at most {_MOST_PROGRAMS * BLOCK_SIZE} elements expected, got {n}")
+    if n:
+        add_relu_kernel[(programs,)](a, b, out, n, BLOCK_SIZE=BLOCK_SIZE, num_warps=NUM_WARPS)
+    return out
+
+
+def check(a: Any, b: Any, out: Any = None) -> Any:
+    """Check the arguments of :func:`add_relu` and of its CUDA twin; returns ``out``, or a new tensor for it.
+
+    Raises ``ValueError`` naming the argument and what was expected.
+    """
+    import torch
+
+    if out is None:
+        out = torch.empty_like(a)
+    for name, tensor in (("a", a), ("b", b), ("out", out)):
+        if tensor.dtype != torch.float32:
+            raise ValueError(f"{name}: float32 expected, got {tensor.dtype}")
+        if tensor.shape != a.shape:
+            raise ValueError(f"{name}: the shape of a expected, {tuple(a.shape)}, got {tuple(tensor.shape)}")
+        if tensor.device != a.device:
+            raise ValueError(f"{name}: the device of a expected, {a.device}, got {tensor.device}")
+        if not tensor.is_contiguous():
+            raise ValueError(f"{name}: a contiguous tensor expected, got strides {tensor.stride()}")
+    return out
+
+
+def reference(a: Any, b: Any) -> Any:
+    """What eager torch runs for the same line: an add kernel, a tmp in memory, a relu kernel."""
+    return (a + b).relu()
+
+
+def flops(n: int) -> int:
+    """Arithmetic of relu(a + b) over n numbers: an add and a maximum each."""
+    return 2 * n
+
+
+def fused_bytes(n: int) -> int:
+    """Bytes that one fused kernel moves: read a, read b, write c."""
+    return 3 * _ITEM * n
+
+
+def eager_bytes(n: int) -> int:
+    """Bytes that two kernels move: read a, read b, write tmp; read tmp, write c."""
+    return 5 * _ITEM * n
