@@ -17,7 +17,8 @@ JSON, schema 1::
               "wanted": {"low": number | null, "high": number | null, "why"}, "unchecked", "likely", "inputs", "source"}
     Problem: {"id", "what", "why", "remedy", "detail", "sticky"}
 
-``choices`` are those beside the default one. A number that is not finite is ``null``.
+``choices`` are those beside the default one. ``compile`` and ``measure`` are seconds on the machine that measured, so
+in a recording they are the recorded ones. A number that is not finite is ``null``.
 
 JUnit: one ``testsuite`` a scene; in it a case ``measured`` (an error when the scene broke) and one case a
 claim. A missed law is a failure, and under ``--strict`` a surprise and an unchecked law are too; a claim that

@@ -26,6 +26,9 @@ _STYLES = {
 _TEXT, _VALUE = 60, 20
 """Columns of a claim's text, which wraps, and of its value: with the wanted range a line fits 120 columns."""
 
+_ENDS = 6
+"""Lines shown of each end of a long error text."""
+
 _ASCII = str.maketrans(
     {
         **dict(zip("✓✗●○□◇–·µ×", "+x*o#^-|ux", strict=True)),
@@ -120,6 +123,12 @@ def scene_lines(result: Result, *, strict: bool) -> Iterator[Line]:
 
 def summary(run: Run, *, strict: bool) -> Iterator[Line]:
     """The last line: counts, time, exit code."""
+    if run.problem is not None:
+        yield [
+            ("Nothing was measured", "bold red"),
+            (f" · {run.seconds:.1f} s · exit {run.exit(strict=strict).value}", ""),
+        ]
+        return
     if run.absent:
         yield [(f"Not in this recording: {', '.join(run.absent)}", "dim")]
     claims = sum(len(check.claims) for result in run.results for check in result.checks)
@@ -225,7 +234,11 @@ def _difference(default: Check, check: Check) -> str:
 
 def _problem_lines(problem: Problem) -> Iterator[Line]:
     yield [("     ✗ ", "bold red"), (problem.sentence, "")]
-    for line in problem.detail.splitlines()[-12:]:
+    detail = problem.detail.splitlines()
+    if len(detail) > 2 * _ENDS:
+        # A compiler says first what is wrong, a traceback last.
+        detail = [*detail[:_ENDS], "…", *detail[-_ENDS:]]
+    for line in detail:
         yield [(f"         {line}", "dim")]
 
 

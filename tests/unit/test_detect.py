@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +163,18 @@ def test_looking_imports_no_gpu_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_is_installed_is_known_by_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = {"torch": "2.11.0+cu130", "cuda-bindings": "13.3.1"}
+
+    def version(name: str) -> str:
+        if name not in there:
+            raise PackageNotFoundError(name)
+        return there[name]
+
+    monkeypatch.setattr("importlib.metadata.version", version)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert detect.installed() == Packages(("triton", "cuda-core"), None, 13)
+    there.clear()
+    assert detect.installed() == Packages(("torch", "triton", "cuda-core", "cuda-bindings"), None, 0)

@@ -163,8 +163,9 @@ def test_a_broken_scene_is_one_sentence_and_the_end_of_what_the_worker_wrote() -
     text = text_of(run_of(result(problem=replace(BROKEN, detail="\n".join(f"line {i}" for i in range(30))))))
     assert "✗ broke" in text
     assert BROKEN.sentence in text
+    assert "line 0\n" in text
     assert "line 29" in text
-    assert "line 5\n" not in text
+    assert "line 15" not in text
 
 
 def test_a_recording_is_named_with_its_date_and_the_reason() -> None:
@@ -206,13 +207,14 @@ def test_a_stream_without_unicode_gets_ascii() -> None:
     assert "?" not in text
 
 
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
 def test_a_terminal_gets_colour_and_a_pipe_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        encoding = "utf-8"
-
-        def isatty(self) -> bool:
-            return True
-
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     shown, piped = Terminal(), io.StringIO()
@@ -226,6 +228,16 @@ def test_a_terminal_gets_colour_and_a_pipe_does_not(monkeypatch: pytest.MonkeyPa
 def _printed(out: io.StringIO, text: str) -> str:
     Printer(out, io.StringIO()).lines(iter([[(text, "bold")]]))
     return out.getvalue()
+
+
+def test_progress_replaces_itself_and_is_gone_before_the_report() -> None:
+    out = Terminal()
+    printer = Printer(io.StringIO(), out)
+    printer.progress("opening the GPU")
+    printer.progress("10 waves: tracing")
+    printer.lines(iter([[("report", "")]]))
+    shown = out.getvalue().split("\r\x1b[2K")
+    assert shown == ["", "opening the GPU", "10 waves: tracing", ""]
 
 
 def test_progress_is_for_terminals_only() -> None:
@@ -359,6 +371,30 @@ def test_a_gpu_that_cannot_be_opened_is_said_once(open_live: Opener) -> None:
     assert run.problem is not None
     assert run.results == ()
     assert text_of(run).count("cannot be opened") == 1
+    assert text_of(run).splitlines()[-1].startswith("Nothing was measured")
+
+
+def test_an_interrupted_recording_keeps_what_was_measured(open_live: Opener, tmp_path: Path) -> None:
+    def impatient(doing: str) -> None:
+        if doing.startswith("99 two"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        verify(open_live(), (tiny(), tiny(id="two")), recorder=Recorder(str(tmp_path)), progress=impatient)
+    assert open_shelf(str(tmp_path)).scenes == ("tiny",)
+
+
+def test_interrupting_a_scene_keeps_the_choices_that_were_measured(open_live: Opener, tmp_path: Path) -> None:
+    said = []
+
+    def impatient(doing: str) -> None:
+        said.append(doing)
+        if len(said) == 4:  # opening, then one progress a measurement: the third one is cut off
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        verify(open_live(), (tiny(),), recorder=Recorder(str(tmp_path)), progress=impatient)
+    assert len(open_shelf(str(tmp_path)).read("tiny").measurements) == 2
 
 
 def test_recording_measures_the_default_and_every_choice_one_axis_at_a_time(open_live: Opener, tmp_path: Path) -> None:
