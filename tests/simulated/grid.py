@@ -1,0 +1,84 @@
+"""A made-up GPU behind the interface of ``kernels/grid.py``: the block scheduler of ``blocks.py``, seen by warp."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpu_explain.scenes.base import SourceText, Trace
+from tests.simulated import blocks as scheduler
+
+LANGUAGES = ("CUDA", "Triton")
+_launches = 0
+
+
+@dataclass(frozen=True)
+class Owners:
+    """As ``kernels.grid.Owners``."""
+
+    elements: int
+    signed: int
+    strangers: int
+    lane_low: tuple[int, ...]
+    lane_high: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """As ``kernels.grid.Recorded``."""
+
+    trace: Trace
+    warps_per_block: int
+    warp_start_ns: Sequence[int]
+    warp_end_ns: Sequence[int]
+    warp_sm: Sequence[int]
+    owners: Owners
+    residents: int
+    registers: int
+    method: str
+
+
+def residents(gpu: Any, *, language: str, threads: int) -> int:
+    """By threads and block slots of the made-up device."""
+    return scheduler.fit(gpu, work="wait", language=language, threads=threads).residents
+
+
+def record(gpu: Any, *, name: str, title: str, language: str, elements: int, threads: int, amount: int) -> Recorded:
+    """A launch as the made-up scheduler would leave it; the surplus warps of CUDA's last block end at once."""
+    gpu.progress("tracing the launch")
+    warp_size, step = gpu.device.warp_size, gpu.device.timer_step_ns
+    count, warps = -(-elements // threads), -(-threads // warp_size)
+    trace = scheduler.trace_blocks(
+        gpu, name=name, title=title, work="wait", language=language, blocks=count, threads=threads, amount=amount
+    )
+    trace = _elsewhere(replace(trace, kernel="traced_elements"), gpu.device.sms)
+    starts = [at for at in trace.start_ns for _ in range(warps)]
+    ends = [at for at in trace.end_ns for _ in range(warps)]
+    if language == "CUDA":
+        for warp in range(count * warps):
+            if warp // warps * threads + warp % warps * warp_size >= elements:
+                ends[warp] = starts[warp] + step
+    last_lane = min(elements, threads, warp_size)
+    lanes = tuple(lane if lane < last_lane else -1 for lane in range(warp_size))
+    owners = Owners(elements, elements, 0, lanes, lanes)
+    sms = [sm for sm in trace.sm for _ in range(warps)]
+    return Recorded(
+        trace, warps, starts, ends, sms, owners, residents(gpu, language=language, threads=threads), 24, "simulated"
+    )
+
+
+def _elsewhere(trace: Trace, sms: int) -> Trace:
+    """The same launch with the SMs' numbers turned by one, every other time: no two launches are the same."""
+    global _launches  # noqa: PLW0603
+    _launches += 1
+    turn = _launches % 2
+    return replace(
+        trace, sm=tuple((sm + turn) % sms for sm in trace.sm), sm_end=tuple((sm + turn) % sms for sm in trace.sm_end)
+    )
+
+
+def sources(*, language: str) -> tuple[SourceText, ...]:
+    """A stand-in for the file that ran, marked as such."""
+    text = f"// simulated elements in {language}\nstart();\nwork();\nend();\n"
+    return (SourceText("tests/simulated/grid.cu", "cuda", text, {"kernel": (2, 4), "trace": (2, 2)}),)
