@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpu_explain.app.environment import worker_environment
 from gpu_explain.app.source import Event, Listener, Lost
@@ -223,12 +223,14 @@ class LiveSource:
         request = self._request
         self._worker, self._wanted = None, False
         self._forget()
+        if request is None and not refused:
+            return [Lost(replace(problem, remedy="The next measurement starts a new one"), restarting=False)]
         if request is None:
-            return [Failed(0, problem) if refused else Lost(problem, restarting=False)]
+            return [Failed(0, problem)]
         if not refused and not request.cancelled and request.lost < self._retries:
             request.lost, request.sent = request.lost + 1, False
             self._wanted = True
-            return [Lost(problem, restarting=True)]
+            return [Lost(replace(problem, remedy="A new one is started and asked again"), restarting=True)]
         self._request = None
         return [Failed(request.id, _cancelled() if request.cancelled else problem)]
 

@@ -162,6 +162,10 @@ class Walkthrough(App[int]):
             self._notice = None if self.source.live else self._notice
             if walk is not None:
                 walk.become(moves.met(walk.state, self.source.device))
+        elif isinstance(event, Lost) and event.restarting and walk is not None and walk.state.waiting is not None:
+            # The source asks the same of the next worker: the answer still comes.
+            waiting = replace(walk.state.waiting, doing="starting the GPU worker again", share=None)
+            walk.become(replace(walk.state, waiting=waiting, problem=event.problem))
         elif isinstance(event, Lost):
             self._fault(event.problem)
         elif isinstance(event, Failed) and (event.id == 0 or walk is None or walk.state.waiting is None):

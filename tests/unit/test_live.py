@@ -163,6 +163,7 @@ def test_a_lost_worker_is_replaced_and_the_request_asked_again(open_source: Open
     lost = ear.until(Lost)
     assert isinstance(lost, Lost)
     assert lost.restarting
+    assert "asked again" in lost.problem.remedy
     answer = ear.answer()
     assert isinstance(answer, Measured)
     assert answer.id == asked
