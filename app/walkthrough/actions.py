@@ -14,8 +14,9 @@ class Action:
         keys: Keys as the terminal library names them.
         shown: Keys as people read them.
         label: A word or two for the footer and the palette.
-        help: One sentence for the help.
+        help: One sentence.
         group: Heading in the help.
+        in_help: Keys as the help names them; pairs are named once, the other one is left out by ``""``.
         footer: Place in the footer, smallest first; 0 leaves it out.
         priority: Whether it goes before whatever has the focus.
         palette: Whether the command palette offers it.
@@ -27,6 +28,7 @@ class Action:
     label: str
     help: str
     group: str
+    in_help: str | None = None
     footer: int = 0
     priority: bool = False
     palette: bool = True
@@ -34,79 +36,27 @@ class Action:
 
 WALK, CHANGE, ASK, SHOW = "Walk", "Change and measure", "Ask", "Show"
 
+_PAGE = "The next step or the one before, whatever has the focus. Clickers send these."
+_ARROWS = "The next step or the one before; in the parameters and the picture they move there."
+_UP_DOWN = "Another parameter; in the picture they move there; else the words scroll where they do not fit."
+_TAB = "To the parameters, then into the picture, then back to the steps; with shift the other way round."
+_ESCAPE = "Steps out, cancels a measurement, closes a notice. It never quits."
+
 ACTIONS: tuple[Action, ...] = (
-    Action(
-        "step(1)",
-        ("pagedown",),
-        "PgDn",
-        "next step",
-        "The next step, whatever has the focus. Clickers send it.",
-        WALK,
-        priority=True,
-    ),
-    Action(
-        "step(-1)",
-        ("pageup",),
-        "PgUp",
-        "previous step",
-        "The step before, whatever has the focus.",
-        WALK,
-        priority=True,
-    ),
-    Action(
-        "arrow('right')",
-        ("right",),
-        "→",
-        "next",
-        "The next step; in the parameters or the picture it moves there.",
-        WALK,
-        footer=1,
-        palette=False,
-    ),
-    Action(
-        "arrow('left')",
-        ("left",),
-        "←",
-        "back",
-        "The step before; in the parameters or the picture it moves there.",
-        WALK,
-        footer=2,
-        palette=False,
-    ),
+    Action("step(1)", ("pagedown",), "PgDn", "next step", _PAGE, WALK, "PgDn PgUp", priority=True),
+    Action("step(-1)", ("pageup",), "PgUp", "previous step", _PAGE, WALK, "", priority=True),
+    Action("arrow('right')", ("right",), "→", "next", _ARROWS, WALK, "→ ←", footer=1, palette=False),
+    Action("arrow('left')", ("left",), "←", "back", _ARROWS, WALK, "", footer=2, palette=False),
     Action("space", ("space",), "space", "next", "The next step.", WALK, palette=False),
-    Action("edge(0)", ("home",), "Home", "first step", "The first step of the scene.", WALK),
-    Action("edge(-1)", ("end",), "End", "last step", "The last step of the scene.", WALK),
-    Action("scene(-1)", ("left_square_bracket",), "[", "scene before", "The scene before.", WALK),
-    Action("scene(1)", ("right_square_bracket",), "]", "next scene", "The next scene.", WALK),
+    Action("edge(0)", ("home",), "Home", "first step", "The first and the last step of the scene.", WALK, "Home End"),
+    Action("edge(-1)", ("end",), "End", "last step", "The last step of the scene.", WALK, ""),
+    Action("scene(-1)", ("left_square_bracket",), "[", "scene before", "The scene before and the next.", WALK, "[ ]"),
+    Action("scene(1)", ("right_square_bracket",), "]", "next scene", "The next scene.", WALK, ""),
     Action("go_to", ("g",), "g", "go to", "Go to any scene or step, or to the start.", WALK, footer=8),
-    Action(
-        "turn(1)",
-        ("tab",),
-        "⇥",
-        "parameters",
-        "To the parameters, then into the picture, then back to the steps.",
-        CHANGE,
-        footer=4,
-    ),
-    Action("turn(-1)", ("shift+tab",), "⇤", "focus back", "The same, the other way round.", CHANGE, palette=False),
-    Action(
-        "arrow('up')",
-        ("up",),
-        "↑",
-        "up",
-        "The parameter above; in the picture it moves there; else the words scroll.",
-        CHANGE,
-        palette=False,
-    ),
-    Action(
-        "arrow('down')",
-        ("down",),
-        "↓",
-        "down",
-        "The parameter below; in the picture it moves there; else the words scroll.",
-        CHANGE,
-        palette=False,
-    ),
+    Action("turn(1)", ("tab",), "⇥", "parameters", _TAB, CHANGE, "tab ⇥", footer=4),
+    Action("turn(-1)", ("shift+tab",), "⇤", "focus back", _TAB, CHANGE, "", palette=False),
+    Action("arrow('up')", ("up",), "↑", "up", _UP_DOWN, CHANGE, "↑ ↓", palette=False),
+    Action("arrow('down')", ("down",), "↓", "down", _UP_DOWN, CHANGE, "", palette=False),
     Action(
         "enter",
         ("enter",),
@@ -116,15 +66,7 @@ ACTIONS: tuple[Action, ...] = (
         CHANGE,
         palette=False,
     ),
-    Action(
-        "escape",
-        ("escape",),
-        "Esc",
-        "step out",
-        "Steps out, cancels a measurement, closes a notice. It never quits.",
-        CHANGE,
-        palette=False,
-    ),
+    Action("escape", ("escape",), "Esc", "step out", _ESCAPE, CHANGE, palette=False),
     Action(
         "again", ("r",), "r", "run again", "Launches the kernels again; a recording is played again.", CHANGE, footer=3
     ),
@@ -136,8 +78,8 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "blank", ("b", "full_stop"), ". b", "blank", "A dark screen; any key brings the picture back.", SHOW, footer=7
     ),
-    Action("pace(1)", ("plus", "equals_sign"), "+", "faster", "Faster.", SHOW),
-    Action("pace(-1)", ("minus",), "-", "slower", "Slower.", SHOW),
+    Action("pace(1)", ("plus", "equals_sign"), "+", "faster", "Faster and slower.", SHOW, "+ -"),
+    Action("pace(-1)", ("minus",), "-", "slower", "Slower.", SHOW, ""),
     Action("motion", ("m",), "m", "motion", "Motion off: every step shows its end at once. And on again.", SHOW),
     Action("app.leave", ("q",), "q", "quit", "Quit.", SHOW, footer=10),
 )

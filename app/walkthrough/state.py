@@ -161,6 +161,17 @@ class State:
             known[p.id] if p.id in known and all(same[o.id] for o in plain if o is not p) else p for p in plain
         )
 
+    @property
+    def parameter(self) -> Parameter | None:
+        """The parameter that the arrows change when the parameters have the focus."""
+        return self.parameters[min(self.row, len(self.parameters) - 1)] if self.parameters else None
+
+    def greyed(self, parameter: Parameter, offered: Offered) -> tuple[str, ...]:
+        """Ids of the choices that the source cannot show beside the other choices."""
+        now = self.chosen.get(parameter.id, parameter.default)
+        others = (choice.id for choice in parameter.choices if choice.id != now)
+        return tuple(id for id in others if not offered({**self.chosen, parameter.id: id}))
+
 
 def has_parts(m: Measurement, step: Step) -> bool:
     """Whether a measurement has what a step needs."""
@@ -223,9 +234,9 @@ def to_row(state: State, by: int) -> State:
 
 def choose(state: State, by: int, offered: Offered) -> State:
     """The next choice to the right (1) or left (-1) that the source offers."""
-    if not state.parameters:
+    parameter = state.parameter
+    if parameter is None:
         return state
-    parameter = state.parameters[min(state.row, len(state.parameters) - 1)]
     ids = [choice.id for choice in parameter.choices]
     here = state.chosen.get(parameter.id, parameter.default)
     index = ids.index(here) if here in ids else _place_of_typed(parameter, here, by)
@@ -253,9 +264,9 @@ def _with_choice(state: State, wanted: Mapping[str, str]) -> State:
 
 def type_digit(state: State, digit: str) -> State:
     """A digit typed while a parameter has the focus."""
-    if state.focus is not Focus.PARAMETERS or not state.parameters:
+    parameter = state.parameter
+    if state.focus is not Focus.PARAMETERS or parameter is None:
         return state
-    parameter = state.parameters[min(state.row, len(state.parameters) - 1)]
     if parameter.typed is None:
         return replace(state, remark=f"{parameter.label} is chosen with ← →, not typed")
     if not state.live:
@@ -270,9 +281,9 @@ def erase_digit(state: State) -> State:
 
 def commit_typed(state: State) -> State:
     """Enter after typing: the number becomes the choice, or the remark says what would be allowed."""
-    if not state.typed or not state.parameters:
+    parameter = state.parameter
+    if not state.typed or parameter is None:
         return state
-    parameter = state.parameters[min(state.row, len(state.parameters) - 1)]
     low, high = parameter.typed or (0, 0)
     number = int(state.typed)
     if not low <= number <= high:

@@ -142,60 +142,41 @@ def changing(state: State, offered: Offered, width: int) -> list[Row]:
     if not state.parameters:
         return []
     focused = state.focus is Focus.PARAMETERS
-    hint = "↑↓ ← → or type a number" if state.live and any(p.typed for p in state.parameters) else "↑↓ ← →"
-    hint = hint if focused else "⇥ to change"
-    rows = [heading("PARAMETERS", hint, width, focused)]
+    typing = state.live and state.parameter is not None and state.parameter.typed is not None
+    hint = ("↑↓ ← → or type a number" if typing else "↑↓ ← →") if focused else "⇥ to change"
     pad = min(max(len(p.label) for p in state.parameters), 12)
-    for index, parameter in enumerate(state.parameters):
-        here = focused and index == min(state.row, len(state.parameters) - 1)
-        line, grey = _parameter(state, parameter, offered, here, pad, width)
-        rows.append(line)
-        if here:
-            rows += paragraph(parameter.help, width - 2, Ink.DIM, "  ", "  ") if parameter.help else []
-            if grey:
-                why = "Greyed: this GPU cannot do it." if state.live else "Greyed: not in this recording."
-                rows += paragraph(why, width - 2, Ink.DIM, "  ", "  ")
+    rows = [heading("PARAMETERS", hint, width, focused)]
+    for parameter in state.parameters:
+        rows.append(_parameter(state, parameter, offered, focused and parameter is state.parameter, pad, width))
     return rows
 
 
 def heading(title: str, hint: str, width: int, focused: bool = False) -> Row:
     """A section's title, a hint at its right edge."""
-    gap = max(width - len(title) - len(hint), 1)
-    return (
-        (title, Ink.LOOK if focused else Ink.DIM),
-        (" " * gap, Ink.TEXT),
-        (hint, Ink.FAINT if not focused else Ink.DIM),
-    )
+    gap = width - len(title) - len(hint)
+    name = (title, Ink.LOOK if focused else Ink.DIM)
+    return (name, (" " * gap, Ink.TEXT), (hint, Ink.DIM if focused else Ink.FAINT)) if gap > 0 else (name,)
 
 
-def _parameter(
-    state: State, parameter: Parameter, offered: Offered, here: bool, pad: int, width: int
-) -> tuple[Row, bool]:
-    """One parameter on one line, and whether any of its choices is greyed.
+def _parameter(state: State, parameter: Parameter, offered: Offered, here: bool, pad: int, width: int) -> Row:
+    """One parameter on one line.
 
     Where not all choices fit, those around the chosen one are shown and an ellipsis stands for the rest.
     """
     now = state.chosen.get(parameter.id, parameter.default)
-    cells: list[Span] = []
-    chosen, grey = 0, False
-    for choice in parameter.choices:
-        ok = choice.id == now or offered({**state.chosen, parameter.id: choice.id})
-        grey = grey or not ok
-        if choice.id == now:
-            chosen = len(cells)
-        cells.append((choice.text, Ink.DIM if ok else Ink.FAINT))
-    if now not in {choice.id for choice in parameter.choices}:
-        chosen = len(cells)
+    greyed = set(state.greyed(parameter, offered))
+    cells: list[Span] = [(choice.text, Ink.FAINT if choice.id in greyed else Ink.DIM) for choice in parameter.choices]
+    ids = [choice.id for choice in parameter.choices]
+    chosen = ids.index(now) if now in ids else len(cells)
+    if now not in ids:
         cells.append((parameter.choice(now).text, Ink.DIM))
     if here and state.typed:
         cells[chosen] = (f"{state.typed}▁", Ink.DIM)
     unit: Row = ((f" {parameter.unit}", Ink.DIM),) if parameter.unit else ()
-    label: Row = (
-        ("▸" if here else " ", Ink.LOOK),
-        (f"{clip(parameter.label, pad):<{pad}} ", Ink.STRONG if here else Ink.TEXT),
-    )
+    name = (f"{clip(parameter.label, pad):<{pad}} ", Ink.STRONG if here else Ink.TEXT)
+    label: Row = (("▸" if here else " ", Ink.LOOK), name)
     room = width - length(label) - length(unit)
-    return (*label, *_window(cells, chosen, room, Ink.CURSOR if here else Ink.STRONG), *unit), grey
+    return (*label, *_window(cells, chosen, room, Ink.CURSOR if here else Ink.STRONG), *unit)
 
 
 def _window(cells: list[Span], chosen: int, room: int, ink: Ink) -> Row:

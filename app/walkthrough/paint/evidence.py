@@ -44,7 +44,7 @@ def list_row(what: Evidence, chosen: bool, width: int) -> Row:
     if isinstance(what, Series):
         return mark, (what.kind.glyph, KIND_INKS[what.kind]), (f" {clip(what.title, room)}", ink)
     if isinstance(what, Trace):
-        return mark, (Kind.MEASURED.glyph, Ink.MEASURED), (f" {clip(what.title, room)}", ink)
+        return mark, (Kind.MEASURED.glyph, Ink.MEASURED), (f" {clip(f'trace: {what.title}', room)}", ink)
     return mark, ("✗", Ink.BAD), (f" {clip(what.what, room)}", ink)
 
 
@@ -182,7 +182,6 @@ def _claim(claim: Claim, names: Mapping[str, str], width: int) -> list[Row]:
         (
             (outcome.glyph, OUTCOME_INKS[outcome]),
             (f" {outcome.value}", OUTCOME_INKS[outcome]),
-            (f"   {nature}", Ink.DIM),
         ),
         EMPTY,
     ]
@@ -192,6 +191,7 @@ def _claim(claim: Claim, names: Mapping[str, str], width: int) -> list[Row]:
     else:
         rows += _fact("unchecked", claim.unchecked, width)
     rows += _fact("wanted", wanted(claim), width)
+    rows += _fact("kind", nature, width)
     rows += _fact("because", claim.why, width)
     if outcome in (Outcome.SURPRISE, Outcome.MISSED) and claim.likely:
         rows += _fact("likely", claim.likely, width)

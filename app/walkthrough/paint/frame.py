@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpu_explain.app.walkthrough.actions import footer_actions
 from gpu_explain.app.walkthrough.paint.layout import Layout, Room
 from gpu_explain.app.walkthrough.paint.text import Row, bar, clip, length, paragraph, put_row, put_rows
-from gpu_explain.app.walkthrough.state import Face, Focus, State
+from gpu_explain.app.walkthrough.state import Face, Focus, Offered, State
 from gpu_explain.scenes.base import Problem
 from gpu_explain.scenes.chapters import CHAPTERS
 from gpu_explain.scenes.draw.canvas import Canvas
@@ -74,15 +74,15 @@ def trail_of(state: State) -> tuple[str, ...]:
     return (*((f"{scene.chapter} {chapter}",) if chapter else ()), f"{scene.number} {scene.title}")
 
 
-def footer(state: State, layout: Layout, pace: Row = ()) -> Canvas:
+def footer(state: State, layout: Layout, offered: Offered, pace: Row = ()) -> Canvas:
     """Two lines: a rule that holds what is being measured, and the keys."""
     width = layout.width
     canvas = Canvas(width, 2)
     canvas.fill(0, 0, width, 1, "─", Ink.FAINT)
     split = layout.room is Room.BOTH or (layout.room is Room.TURNS and state.face is Face.WORDS)
-    if split:
+    if split and state.problem is None:
         canvas.put(layout.left, 0, "┴", Ink.FAINT)
-    said = status(state)
+    said = status(state, offered)
     if said:
         put_row(canvas, 2, 0, ((" ", Ink.TEXT), *said, (" ", Ink.TEXT)), width - 1)
     elif pace:
@@ -91,17 +91,25 @@ def footer(state: State, layout: Layout, pace: Row = ()) -> Canvas:
     return canvas
 
 
-def status(state: State) -> Row:
-    """What is being measured and how to stop it, or what the last key had to say."""
+def status(state: State, offered: Offered) -> Row:
+    """What is being measured and how to stop it, what the last key had to say, or what the parameter does."""
     if state.waiting is not None:
         doing = state.waiting.doing or "measuring"
         row: Row = ((doing, Ink.LOOK),)
         if state.waiting.share is not None:
             row += ((f"  {bar(state.waiting.share, 10)} {state.waiting.share * 100:.0f} %", Ink.LOOK),)
-        if state.previous:
-            row += ((" · the picture is the previous choice", Ink.WARN),)
-        return (*row, (" · Esc cancels", Ink.DIM))
-    return ((state.remark, Ink.WARN),) if state.remark else ()
+        row += ((" · Esc cancels", Ink.DIM),)
+        return (*row, (" · shown: the previous choice", Ink.WARN)) if state.previous else row
+    if state.remark:
+        return ((state.remark, Ink.WARN),)
+    parameter = state.parameter if state.focus is Focus.PARAMETERS else None
+    if parameter is None:
+        return ()
+    said: Row = ((parameter.help, Ink.DIM),) if parameter.help else ()
+    if state.greyed(parameter, offered):
+        why = "greyed: this GPU cannot do it" if state.live else "greyed: not in this recording"
+        said += ((" · " if said else "", Ink.DIM), (why, Ink.WARN))
+    return said
 
 
 def keys(canvas: Canvas, y: int, state: State, layout: Layout) -> None:
@@ -128,8 +136,8 @@ def put_keys(canvas: Canvas, y: int, pairs: list[tuple[str, str]]) -> None:
         x = canvas.put(x, y, word, Ink.DIM) + 2
 
 
-def notice(problem: Problem, width: int) -> Canvas:
-    """A fault in words: what, why, what to do, and how to see more. At most six lines and a rule."""
+def notice(problem: Problem, width: int, cross: int = -1) -> Canvas:
+    """A fault in words: what, why, what to do, and how to see more. A rule, in which the divider ends at ``cross``."""
     rows: list[Row] = paragraph(_stop(problem.what), width - 4, Ink.BAD, "✗ ", "  ")
     if problem.why:
         rows += paragraph(_stop(problem.why), width - 4, Ink.TEXT, "  ", "  ")
@@ -138,6 +146,8 @@ def notice(problem: Problem, width: int) -> Canvas:
         rows += paragraph(_stop(problem.remedy), width - 4, Ink.LOOK, "→ ", "  ")[:2]
     canvas = Canvas(width, len(rows) + 1)
     canvas.fill(0, 0, width, 1, "─", Ink.FAINT)
+    if cross >= 0:
+        canvas.put(cross, 0, "┴", Ink.FAINT)
     canvas.right(width - 2, 0, " i details · Esc closes ", Ink.DIM)
     put_rows(canvas, 2, 1, rows)
     return canvas

@@ -56,8 +56,8 @@ def still_tiles(state: State, stage: Stage, width: int, height: int) -> tuple[tu
         words = two_columns(state, stage.offered, layout.left, width, layout.body)
         tiles.append(Tile(0, layout.top, words.canvas))
     if state.problem is not None:
-        tiles.append(Tile(0, layout.bottom, notice(state.problem, width)))
-    tiles.append(Tile(0, height - 2, footer(state, layout, _pace_row(state, layout))))
+        tiles.append(Tile(0, layout.bottom, notice(state.problem, width, cross)))
+    tiles.append(Tile(0, height - 2, footer(state, layout, stage.offered, _pace_row(state, layout))))
     return tuple(tiles), words.hidden if words else 0
 
 

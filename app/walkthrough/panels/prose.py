@@ -39,15 +39,18 @@ class Help:
         rows: list[Row] = []
         group = ""
         for action in ACTIONS:
+            keys = action.shown if action.in_help is None else action.in_help
+            if not keys:
+                continue
             if action.group != group:
                 group = action.group
                 rows += [EMPTY] if rows else []
                 rows.append(((group.upper(), Ink.DIM),))
-            said = paragraph(action.help, width, Ink.TEXT, f"  {action.shown:<8}", " " * 10, Ink.STRONG)
+            said = paragraph(action.help, width, Ink.TEXT, f"  {keys:<11}", " " * 13, Ink.STRONG)
             rows += said
         rows += [EMPTY, (("WHAT THE GLYPHS SAY", Ink.DIM),)]
         for kind, text in GLYPHS.items():
-            rows += paragraph(text, width, Ink.TEXT, f"  {kind.glyph}       ", " " * 10, KIND_INKS[kind])
+            rows += paragraph(text, width, Ink.TEXT, f"  {kind.glyph:<11}", " " * 13, KIND_INKS[kind])
         return rows
 
 

@@ -195,7 +195,7 @@ class Walk(Screen[None]):
         state = self.state
         if state.typed:
             self.become(replace(state, typed="", remark=""))
-        elif state.waiting is not None and (state.previous or state.shown is not None):
+        elif state.waiting is not None:
             self.host.source.cancel()
             if self._asking:
                 self._asking.stop()
