@@ -23,6 +23,7 @@ __device__ __forceinline__ long long sm_id()
     return (long long)sm;
 }
 
+// What thread 0 keeps while its block works.
 struct BlockTrace {
     long long start_clock;
     unsigned ticket;
@@ -32,9 +33,10 @@ struct BlockTrace {
 // kept and not stored yet: a store would have to wait for its value, and the block with it.
 __device__ __forceinline__ BlockTrace trace_begin(long long *record, unsigned *arrivals)
 {
-    const long long start_ns = globaltimer_ns();
-    BlockTrace trace = {clock64(), 0};
+    BlockTrace trace = {0, 0};
     if (threadIdx.x == 0) {
+        const long long start_ns = globaltimer_ns();
+        trace.start_clock = clock64();
         trace.ticket = atomicAdd(arrivals, 1u);
         record[TRACE_START_NS * gridDim.x + blockIdx.x] = start_ns;
         record[TRACE_SM * gridDim.x + blockIdx.x] = sm_id();
@@ -46,9 +48,9 @@ __device__ __forceinline__ BlockTrace trace_begin(long long *record, unsigned *a
 __device__ __forceinline__ void trace_end(long long *record, BlockTrace trace)
 {
     __syncthreads();
-    const long long end_clock = clock64();
-    const long long end_ns = globaltimer_ns();
     if (threadIdx.x == 0) {
+        const long long end_clock = clock64();
+        const long long end_ns = globaltimer_ns();
         record[TRACE_CYCLES * gridDim.x + blockIdx.x] = end_clock - trace.start_clock;
         record[TRACE_END_NS * gridDim.x + blockIdx.x] = end_ns;
         record[TRACE_SM_END * gridDim.x + blockIdx.x] = sm_id();

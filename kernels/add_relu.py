@@ -33,7 +33,8 @@ def add_relu(a: Any, b: Any, out: Any = None) -> Any:
     """relu(a + b) in one launch on the current stream; returns ``out``, or a new tensor.
 
     Args:
-        a, b: float32 tensors on one device, contiguous, of one shape; any number of elements, none included.
+        a: float32, contiguous, of any shape; may be empty.
+        b: Like a, on the same device.
         out: Like them; may be one of them.
 
     Raises:

@@ -23,7 +23,8 @@ def add_relu_cuda(gpu: Session, a: Any, b: Any, out: Any = None) -> Any:
 
     Args:
         gpu: The session.
-        a, b: float32 tensors on the session's GPU, contiguous, of one shape; any number of elements, none included.
+        a: float32, contiguous, on the session's GPU, of any shape; may be empty.
+        b: Like a.
         out: Like them; may be one of them.
 
     Raises:

@@ -13,12 +13,17 @@ from gpu_explain.kernels.trace_triton import clock64, trace_begin, trace_end
 
 
 @triton.jit
+def nap():
+    """Sleep for about 100 ns."""
+    tl.inline_asm_elementwise("nanosleep.u32 100; mov.u32 $0, 0;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
+
+
+@triton.jit
 def wait(amount):
-    """Wait until this SM's clock has moved on by ``amount`` cycles."""
+    """Wait until this SM's clock has moved on by ``amount`` cycles, asleep between two looks at it."""
     start = clock64()
-    now = start
-    while now - start < amount:
-        now = clock64()
+    while clock64() - start < amount:
+        nap()
 
 
 @triton.jit

@@ -55,6 +55,7 @@ def kernel_list(gpu: Session, run: Callable[[], object]) -> KernelList:
     if not gpu.profiled:
         # The first pass starts CUPTI and may lose records.
         gpu.mark_profiled()
+        gpu.progress("starting the profiler, once, for some seconds")
         _record(gpu, lambda: None)
     return _record(gpu, run)
 

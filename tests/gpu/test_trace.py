@@ -34,6 +34,7 @@ def check_columns(gpu: Session, trace: Trace, count: int) -> None:
     assert min(trace.start_ns) == 0
     assert trace.step_ns == gpu.device.timer_step_ns > 0
     assert min(trace.cycles) >= LONG
+    assert max(trace.cycles) < 1.1 * LONG  # nobody was starved by those that wait
 
 
 @pytest.mark.parametrize("language", ["CUDA", "Triton"])
@@ -46,6 +47,15 @@ def test_as_many_blocks_are_resident_as_the_occupancy_api_says(gpu: Session, thr
     assert set(trace.peak_by_sm.values()) == {fit.residents}
     assert trace.peak == count - 1
     assert trace.moved == 0
+
+
+@pytest.mark.parametrize("language", ["CUDA", "Triton"])
+def test_blocks_that_wait_do_not_slow_each_other_down(gpu: Session, language: str) -> None:
+    """Blocks that come and go on full SMs: looking at the clock without a nap once made them last half as long again."""
+    count = gpu.device.sms * blocks.fit(gpu, work="wait", language=language, threads=256).residents * 4
+    trace = traced(gpu, blocks_=count, threads=256, language=language)
+    check_columns(gpu, trace, count)
+    assert 4 * trace.median_duration_ns <= trace.span_ns < 4.3 * trace.median_duration_ns
 
 
 def test_shared_memory_limits_the_residents(gpu: Session) -> None:
