@@ -51,7 +51,7 @@ def test_as_many_blocks_are_resident_as_the_occupancy_api_says(gpu: Session, thr
 
 @pytest.mark.parametrize("language", ["CUDA", "Triton"])
 def test_blocks_that_wait_do_not_slow_each_other_down(gpu: Session, language: str) -> None:
-    """Blocks that come and go on full SMs: looking at the clock without a nap once made them last half as long again."""
+    """Blocks come and go on full SMs: looking at the clock without a nap once made them last half as long again."""
     count = gpu.device.sms * blocks.fit(gpu, work="wait", language=language, threads=256).residents * 4
     trace = traced(gpu, blocks_=count, threads=256, language=language)
     check_columns(gpu, trace, count)
