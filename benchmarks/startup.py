@@ -71,13 +71,16 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure and print medians and the ratio."""
     parser = argparse.ArgumentParser(description="Prints how fast gpu-explain starts.")
     parser.add_argument("--rounds", type=int, default=9, help="samples of each; the median is printed")
-    rounds = parser.parse_args(arguments).rounds
+    parser.add_argument("--replay", metavar="PATH", help="another recording than the bundled one")
+    options = parser.parse_args(arguments)
+    rounds = options.rounds
+    replay = ["--replay", options.replay] if options.replay else ["--replay"]
     ours = str(Path(sys.executable).parent / "gpu-explain")
     walk, empty, listing, helping, bare = [], [], [], [], []
     for _ in range(rounds):
         # The footer is painted last: its keys on the screen mean that a whole frame is there.
         empty.append(first_paint([sys.executable, "-c", EMPTY_APP], (b"palette",)))
-        walk.append(first_paint([ours, "--replay"], (b"help", b"quit")))
+        walk.append(first_paint([ours, *replay], (b"help", b"quit")))
         listing.append(seconds([ours, "--list"]))
         helping.append(seconds([ours, "--help"]))
         bare.append(seconds([sys.executable, "-c", "pass"]))

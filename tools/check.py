@@ -42,10 +42,10 @@ CHECKS = (
     Check("ruff", "lint", ("ruff", "check", ".")),
     Check("mypy", "lint", ("mypy",)),
     Check("import contracts", "lint", ("lint-imports",)),
-    Check("unit and ui", "tests", ("pytest", "tests/unit", "tests/ui"), {"TRITON_INTERPRET": None}),
+    Check("gpu", "tests", ("pytest", "tests/gpu"), {"TRITON_INTERPRET": None}, may_be_empty=True),
     Check("interpret", "tests", ("pytest", "tests/interpret"), {"TRITON_INTERPRET": "1"}),
     Check("compile", "tests", ("pytest", "tests/compile"), {"TRITON_INTERPRET": None}),
-    Check("gpu", "tests", ("pytest", "tests/gpu"), {"TRITON_INTERPRET": None}, may_be_empty=True),
+    Check("unit and ui", "tests", ("pytest", "tests/unit", "tests/ui"), {"TRITON_INTERPRET": None}),
 )
 
 
