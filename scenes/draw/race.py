@@ -1,0 +1,157 @@
+"""A race: lanes that start together, lengths to scale, the loser still running when the winner has finished."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu_explain.scenes.draw.bars import LEFT_EIGHTHS
+from gpu_explain.scenes.draw.box import Box
+from gpu_explain.scenes.draw.canvas import Canvas
+from gpu_explain.scenes.draw.ink import Ink
+from gpu_explain.scenes.draw.scale import Scale, time_text
+
+_ON = {
+    Ink.A: Ink.ON_A,
+    Ink.B: Ink.ON_B,
+    Ink.C: Ink.ON_C,
+    Ink.WORK: Ink.ON_WORK,
+    Ink.WORK_ALT: Ink.ON_WORK_ALT,
+    Ink.TAIL: Ink.ON_TAIL,
+}
+"""Inks that a leg may have, and what is written on it."""
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One piece of a lane, such as one kernel.
+
+    Attributes:
+        label: Written on the bar, shortened to what fits.
+        start_ns, end_ns: From when to when, in ns since the common start.
+        ink: One of the inks that have an ``ON_`` twin.
+    """
+
+    label: str
+    start_ns: float
+    end_ns: float
+    ink: Ink
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One entrant.
+
+    Attributes:
+        name: At the left.
+        legs: Its pieces, in order of time.
+        said: What is written after the bar once it has arrived.
+        below: What is written under the bar, in rows, where there is room.
+        strong: Whether the name stands out.
+    """
+
+    name: str
+    legs: tuple[Leg, ...]
+    said: str = ""
+    below: tuple[str, ...] = ()
+    strong: bool = False
+
+    @property
+    def end_ns(self) -> float:
+        """When it arrives."""
+        return max((leg.end_ns for leg in self.legs), default=0.0)
+
+
+@dataclass(frozen=True)
+class Race:
+    """Lanes on one clock.
+
+    Attributes:
+        lanes: Top down.
+        now_ns: Time played.
+        gap: Free rows between lanes.
+        below: Rows of text kept under each bar.
+    """
+
+    lanes: tuple[Lane, ...]
+    now_ns: float
+    gap: int = 0
+    below: int = 0
+
+    @property
+    def end_ns(self) -> float:
+        """When the last one arrives: the right end of the scale."""
+        return max((lane.end_ns for lane in self.lanes), default=1.0)
+
+    @property
+    def rows(self) -> int:
+        """Rows that :func:`draw_race` takes, the axis included."""
+        return len(self.lanes) * (1 + self.below + self.gap) + 2
+
+
+def draw_race(canvas: Canvas, box: Box, race: Race, *, label: int = 0) -> int:
+    """Draw the lanes and the time axis; ``label`` cells are kept for the names. Returns the first free row.
+
+    Room for what is said after a bar is kept at the right of the longest one.
+    """
+    label = label or max((len(lane.name) for lane in race.lanes), default=0) + 1
+    said = max((len(lane.said) for lane in race.lanes if lane.end_ns >= race.end_ns * 0.8), default=0)
+    left = box.x + label
+    scale = Scale(0.0, max(race.end_ns, 1e-9), max(box.right - left - said - 2, 4))
+    y = box.y
+    for lane in race.lanes:
+        if y >= box.bottom:
+            return y
+        canvas.put(box.x, y, lane.name, Ink.STRONG if lane.strong else Ink.TEXT)
+        for leg in lane.legs:
+            draw_leg(canvas, left, y, scale, leg, race.now_ns)
+        if race.now_ns >= lane.end_ns and lane.said:
+            canvas.put(left + int(scale.at(lane.end_ns)) + 2, y, lane.said, Ink.STRONG if lane.strong else Ink.TEXT)
+        for row, text in enumerate(lane.below[: race.below]):
+            canvas.put(left, y + 1 + row, text, Ink.DIM)
+        y += 1 + race.below + race.gap
+    if y + 1 < box.bottom:
+        draw_axis(canvas, left, y, scale, race.now_ns)
+    return min(y + 2, box.bottom)
+
+
+def clock_text(ns: float, high_ns: float) -> str:
+    """A time of a race that lasts ``high_ns``: in µs up to ten ms, or lanes that differ a little would read alike.
+
+    >>> clock_text(1_242_300, 1_300_000)
+    '1 242 µs'
+    """
+    return time_text(ns, like=min(high_ns, 999e3) if high_ns < 10e6 else high_ns)
+
+
+def draw_leg(canvas: Canvas, left: int, y: int, scale: Scale, leg: Leg, now_ns: float) -> None:
+    """One leg as far as it has come: starts at a cell, ends at an eighth of one; never thinner than a sliver."""
+    if now_ns <= leg.start_ns:
+        return
+    first = round(scale.at(leg.start_ns))
+    reached = scale.at(min(leg.end_ns, now_ns))
+    # A cell is left free before the next leg, so that two of one ink read as two.
+    eighths = max(round((reached - first) * 8), 1)
+    whole, rest = divmod(eighths, 8)
+    text = f" {leg.label}" if len(leg.label) + 1 <= whole else ""
+    canvas.put(left + first, y, text.ljust(whole), _ON.get(leg.ink, leg.ink))
+    if rest:
+        canvas.put(left + first + whole, y, LEFT_EIGHTHS[rest], leg.ink)
+
+
+def draw_axis(canvas: Canvas, left: int, y: int, scale: Scale, now_ns: float) -> None:
+    """Time under the lanes: 0, quarters where they fit, the end; ``▲`` stands at the time played."""
+    canvas.put(left, y, "─" * scale.cells, Ink.FAINT)
+    canvas.put(left, y + 1, "0", Ink.DIM)
+    end = clock_text(scale.high, scale.high)
+    stop = left + scale.cells - len(end)
+    canvas.put(max(stop, left + 2), y + 1, end, Ink.DIM)
+    free = left + 3
+    for quarter in (0.25, 0.5, 0.75):
+        text = clock_text(scale.high * quarter, scale.high)
+        x = left + round(scale.at(scale.high * quarter))
+        start = x - len(text) // 2
+        if start >= free and start + len(text) < stop:
+            canvas.put(x, y, "┬", Ink.FAINT)
+            free = canvas.put(start, y + 1, text, Ink.DIM) + 1
+    if now_ns < scale.high:
+        canvas.put(left + min(round(scale.at(now_ns)), scale.cells - 1), y, "▲", Ink.LOOK)

@@ -1,0 +1,43 @@
+"""What ``fusion`` draws at each step. Everything here comes out of the measurement and the view."""
+
+from __future__ import annotations
+
+from gpu_explain.scenes.base import Measurement, Pace, View
+from gpu_explain.scenes.draw.box import Box, paragraph
+from gpu_explain.scenes.draw.canvas import Canvas
+from gpu_explain.scenes.draw.ink import Ink
+from gpu_explain.scenes.fusion import curves, lanes
+
+LONGEST_S = 9.0
+"""Seconds on screen that the slowest entrant takes."""
+LEAD_S = 0.8
+
+
+def pace(m: Measurement, step: int) -> Pace:
+    """The first three steps play eager's time in nine seconds, whatever it is; curves and bars unroll in four."""
+    if step in (0, 1):
+        return Pace(LONGEST_S + LEAD_S, lanes.race_end_ns(m), lead=LEAD_S)
+    if step == 2 and m.has("ran.eager"):
+        return Pace(LONGEST_S + LEAD_S, lanes.recorded_end_ns(m), lead=LEAD_S)
+    return Pace(4.0, lead=0.4)
+
+
+def frame(m: Measurement, view: View) -> Canvas:
+    """The picture of a step."""
+    canvas = Canvas(view.width, view.height)
+    box = Box(0, 0, view.width, view.height)
+    paced = pace(m, view.step)
+    share = 1.0
+    if view.motion and paced.seconds > paced.lead:
+        share = min(max((view.seconds - paced.lead) / (paced.seconds - paced.lead), 0.0), 1.0)
+    draw = (lanes.trips, lanes.race, lanes.kernels, curves.pays, curves.cache, curves.roof)[view.step]
+    draw(m, canvas, box, share, "the previous choice" if view.previous else "")
+    return canvas
+
+
+def conclude(canvas: Canvas, box: Box, text: str) -> Box:
+    """Keep the last row for a sentence that comes when the eye has seen it; returns the room above."""
+    if box.height < 14:
+        return box
+    paragraph(canvas, Box(box.x + 1, box.bottom - 1, box.width - 2, 1), text, Ink.LOOK)
+    return box.inside(bottom=2)

@@ -1,0 +1,235 @@
+"""What ``fusion`` says at each step: sentences made from the measurement at hand."""
+
+from __future__ import annotations
+
+from gpu_explain.scenes.base import Measurement, Words, number_text
+from gpu_explain.scenes.draw.scale import count_text
+from gpu_explain.scenes.fusion.claims import rival
+from gpu_explain.scenes.fusion.measure import BUSY, WELL_INSIDE, WELL_OUTSIDE, share_text
+from gpu_explain.scenes.fusion.parameters import NAMES, about
+
+
+def words(m: Measurement, step: int) -> Words:
+    """The words of a step. Needs the parts that the step needs, no more."""
+    return (_trips, _race, _kernels, _pays, _cache, _roof)[step](m)
+
+
+def _size(m: Measurement, name: str) -> str:
+    q = m.quantity(name)
+    return f"{number_text(q.number)} {q.unit}"
+
+
+def _present(m: Measurement, *names: str) -> tuple[str, ...]:
+    """Those names that were found, an empty one kept as a free line."""
+    return tuple(name for name in names if not name or m.has(name))
+
+
+def _trips(m: Measurement) -> Words:
+    me, n = rival(m), int(m.number("race.n"))
+    differ = int(m.number(f"same.{me}"))
+    same = (
+        f"not one of {about(n)} results differs"
+        if not differ
+        else f"yet {count_text(differ)} of {about(n)} results differ"
+    )
+    return Words(
+        "relu(a + b) in eager PyTorch is two kernels. The first writes the sum to memory, an array that nobody asked "
+        "for; the second reads it straight back. One kernel that does both keeps each sum in a register.",
+        f"Watch tmp: {_size(m, 'bytes.array')} written and read again. Without it 3 trips are left of 5, and {same}.",
+        _present(
+            m,
+            "bytes.array",
+            "bytes.eager",
+            "bytes.fused",
+            "bytes.allow",
+            "",
+            "memory.eager",
+            f"memory.{me}",
+            f"same.{me}",
+        ),
+    )
+
+
+def _stand_in(m: Measurement) -> str:
+    """Why another entrant races than the one chosen; empty when it is the one."""
+    wanted, why = str(m.value("racer")), m.why_missing("compile")
+    if rival(m) == wanted:
+        return ""
+    return f" {NAMES[wanted]} is not there: {why}. Triton stands in." if why else ""
+
+
+def _race(m: Measurement) -> Words:
+    me = rival(m)
+    eager, mine, wins = m.number("time.eager"), m.number(f"time.{me}"), m.number(f"speedup.{me}")
+    gap = f"{number_text(abs(eager - mine))} µs"
+    allow = m.number("bytes.allow")
+    if wins >= 1:
+        look = f"{NAMES[me]} is done {gap} earlier: {wins:.2f} × as fast, where bytes alone allow {allow:.2f} ×."
+    else:
+        look = f"Here eager is done {gap} earlier, although it moves {allow:.2f} × as much."
+    if abs(wins / allow - 1) < 0.06:
+        why = "Arithmetic is not what takes the time: time follows the bytes."
+    elif wins >= 1:
+        why = "At this n launches and the L2 count as well as bytes."
+    else:
+        why = "So bytes are not what counts at this n."
+    return Words(
+        "All start at the same instant and compute the same; each was measured alone, with nothing of its data on the "
+        f"chip. {why}{_stand_in(m)}",
+        look,
+        _present(
+            m,
+            "time.eager",
+            "time.add",
+            "time.relu",
+            "time.compile",
+            "time.triton",
+            "time.cuda",
+            "",
+            f"speedup.{me}",
+            "bytes.allow",
+            f"rate.{me}",
+        ),
+    )
+
+
+def _kernels(m: Measurement) -> Words:
+    missing = m.why_missing("ran.eager")
+    if missing:
+        return Words(
+            "Which kernels a line of PyTorch runs can be asked: CUPTI, NVIDIA's profiling interface, records every "
+            "kernel by name, with its start and its end on the GPU.",
+            f"It could not be asked here: {missing}.",
+            _present(m, "time.eager", "time.triton", "time.cuda"),
+        )
+    fused = [name for name in ("compile", "triton", "cuda") if m.has(f"ran.{name}.count")]
+    two = int(m.number("ran.eager.count"))
+    most = int(max((m.number(f"ran.{name}.count") for name in fused), default=0))
+    return Words(
+        "PyTorch does not say what it launches, but the profiler (CUPTI) saw it: every kernel by name, from its start "
+        "to its end. torch.compile wrote its kernel itself, from the same Python line.",
+        f"Read the names: eager ran {two} kernels, one after the other; "
+        + ("each fused version ran 1." if most == 1 else f"the fused versions ran up to {most}."),
+        _present(
+            m,
+            "ran.eager.count",
+            "ran.eager.us",
+            *(f"ran.{name}.{what}" for name in fused for what in ("count", "us")),
+        ),
+    )
+
+
+def _pays(m: Measurement) -> Words:
+    on_gpu, fused = m.one_series("gpu.eager"), _fused_sweep(m)
+    large = on_gpu.y[-1] / (m.one_series(f"gpu.{fused}").at(on_gpu.x[-1]) or on_gpu.y[-1])
+    last = f"at {about(int(on_gpu.x[-1]))} numbers it wins {large:.2f} ×"
+    if not m.has("call.eager"):
+        why = m.why_missing("calls") or "they have not been measured"
+        return Words(
+            "Time on the GPU is one thing, the time of a call in a loop another: for small arrays the GPU waits for "
+            "Python.",
+            f"On the GPU, {last}. Call times are not shown: {why}.",
+            ("gpu.small",),
+        )
+    calls, mine = m.one_series("call.eager"), m.one_series(f"call.{fused}")
+    small = calls.y[0] / mine.y[0]
+    waits = calls.y[0] >= BUSY * on_gpu.y[0]
+    edge = f" From n = {about(int(m.number('calls.edge')))} on" if m.has("calls.edge") else " At larger n"
+    host = (
+        f"At {about(int(calls.x[0]))} numbers a call of eager takes {number_text(calls.y[0])} µs, of which the GPU "
+        f"works {number_text(on_gpu.y[0])}: it waits for Python, and only launches count."
+        if waits
+        else f"Even at {about(int(calls.x[0]))} numbers a call takes no longer than the GPU's own time for it."
+    )
+    verdict = f"wins {small:.2f} ×" if small >= 1.05 else f"loses ({small:.2f} ×)" if small < 0.95 else "wins nothing"
+    return Words(
+        f"{host}{edge} the GPU is busy all the time, and bytes count.",
+        f"Follow ◆ from left to right: on a call of {about(int(calls.x[0]))} numbers {NAMES[fused]} {verdict}; {last}.",
+        _present(
+            m,
+            "small.eager",
+            "gpu.small",
+            "small.compile",
+            "small.triton",
+            "small.cuda",
+            "",
+            "calls.edge",
+            "bytes.allow",
+        ),
+    )
+
+
+def _fused_sweep(m: Measurement) -> str:
+    """The fused entrant whose curve is shown: the chosen one if it was swept."""
+    chosen = str(m.value("racer"))
+    return chosen if m.has(f"gpu.{chosen}") else "triton"
+
+
+def _cache(m: Measurement) -> Words:
+    l2 = f"{m.number('cache.l2'):.0f} MB" if m.has("cache.l2") else "the L2"
+    if not m.has("cache.inside.ratio"):
+        why = m.why_missing("cache") or "there is no memory for arrays of that size"
+        return Words("A tmp that fits in the L2 need not go to memory at all.", f"Not measured here: {why}.", ())
+    inside = m.number("cache.inside.ratio")
+    faster = inside <= 92
+    text = (
+        f"A small tmp never goes to memory: the L2 holds {l2}, so relu, right behind add, finds it on the chip. "
+        "Then its two trips are short ones, and there is less for fusion to save."
+        if faster
+        else f"One would expect a small tmp to stay in the L2 ({l2}) and relu, right behind add, to be faster for it."
+    )
+    look = f"With tmp of {share_text(WELL_INSIDE)}, relu behind add takes {inside:.0f} % of its time with an emptied L2"
+    if m.has("cache.outside.ratio"):
+        look += f"; with {share_text(WELL_OUTSIDE)}, {m.number('cache.outside.ratio'):.0f} %"
+    return Words(
+        text,
+        look + ".",
+        _present(
+            m,
+            "cache.l2",
+            "",
+            "cache.inside.behind",
+            "cache.inside.flushed",
+            "cache.inside.ratio",
+            "",
+            "cache.outside.behind",
+            "cache.outside.flushed",
+            "cache.outside.ratio",
+        ),
+    )
+
+
+def _roof(m: Measurement) -> Words:
+    me = rival(m) if m.has(f"roof.{rival(m)}") else "triton"
+    roof2, roof1 = m.number("roof.2r1w"), m.number("roof.1r1w")
+    mine, add, relu = m.number(f"roof.{me}"), m.number("roof.add"), m.number("roof.relu")
+    least = min(mine / roof2, add / roof2, relu / roof1) * 100
+    near = least >= 88
+    text = (
+        "How fast can memory go? It depends on the mix: reading two arrays and writing one has another roof than "
+        f"reading one and writing one ({number_text(roof2)} and {number_text(roof1)} GB/s here). "
+    )
+    text += (
+        "Fused or not, every kernel runs close under its own." if near else "Not every kernel comes close to its own."
+    )
+    speed, allowed = m.number("roof.speedup"), m.number("roof.expected")
+    look = (
+        f"{NAMES[me]} moves {number_text(mine)} GB/s, torch's add {number_text(add)}: fusion does not make memory "
+        f"faster. It wins {speed:.2f} × by making fewer trips (the roofs allow {allowed:.2f} ×)."
+    )
+    return Words(
+        text,
+        look,
+        (
+            "roof.2r1w",
+            "roof.add",
+            "roof.triton",
+            "roof.cuda",
+            "",
+            "roof.1r1w",
+            "roof.relu",
+            "",
+            "roof.speedup",
+            "roof.expected",
+        ),
+    )
