@@ -1,0 +1,110 @@
+"""Scene 9, where blocks run: grid, block, warp and lane on the map of this GPU's SMs.
+
+One launch is written down at every level (``cuda/grid.cu`` and its Triton twin): which SM ran a block, when each warp
+worked, which lane had which element. ``parameters`` and ``measure`` say what is launched, ``claims`` what must come of
+it, ``words`` what is said; ``pictures`` draws the maps, ``inside`` the way down from an SM to a lane, ``order`` what
+the order of blocks is and is not.
+"""
+
+from gpu_explain.scenes.base import Part, Scene, Step
+from gpu_explain.scenes.sm_map.claims import claims
+from gpu_explain.scenes.sm_map.measure import (
+    measure_again,
+    measure_flag,
+    measure_launch,
+    measure_smaller,
+    measure_twins,
+)
+from gpu_explain.scenes.sm_map.parameters import parameters, resolve
+from gpu_explain.scenes.sm_map.pictures import frame, move, pace
+from gpu_explain.scenes.sm_map.words import words
+
+STEPS = (
+    Step(
+        "fill",
+        "The map fills and drains",
+        ("all-places-filled", "never-above-the-limit", "a-free-place-is-taken-at-once"),
+        "Let it play once without a word, then scrub back to the middle (tab, arrows). Ask what the line would look like "
+        "with blocks of 1024 threads, then choose them. People ask where on the chip SM 0 lies: nobody says. The number "
+        "is virtual, and a cell's place on this map means nothing.",
+        focus=("kernel", "trace"),
+        needs=("launch",),
+    ),
+    Step(
+        "inside",
+        "Inside: block, warp, lane",
+        ("every-warp-reported", "warps-stay-with-their-block", "every-element-once", "a-warp-has-neighbours"),
+        "Step in with enter, out with escape, one level at a time, and say each level's name once. Then go to the last "
+        "block: most of its warps have nothing to do. Shared memory and barriers exist because a block's warps are always "
+        "on one SM; that is the reason why a block cannot be split.",
+        focus=("kernel", "who"),
+        needs=("launch",),
+    ),
+    Step(
+        "order",
+        "What is true about order",
+        ("each-block-once", "blocks-stay", "not-in-order", "not-the-same-twice"),
+        "The first wave often looks tidy: that is what leads people to rely on it. Press r and compare. A kernel that "
+        "works because block 0 comes first works until the grid grows.",
+        focus=("trace",),
+        needs=("launch", "again"),
+    ),
+    Step(
+        "flag",
+        "Nobody may wait",
+        ("who-fits-can-wait", "one-more-and-all-give-up", "the-awaited-comes-last"),
+        "Ask for a show of hands before it plays: what happens with one block more? This is the classic hang that works "
+        "on the developer's GPU and not on the customer's smaller one. The cure: end the kernel and launch another, or a "
+        "cooperative launch, which refuses a grid that does not fit.",
+        focus=("flag",),
+        needs=("launch", "flag"),
+    ),
+    Step(
+        "twins",
+        "CUDA beside Triton",
+        (
+            "twins-own-the-same",
+            "twins-take-the-same-time",
+            "surplus-warps-leave-in-cuda",
+            "surplus-warps-stay-in-triton",
+        ),
+        "The scheduler does not know which language a kernel came from. What differs is how one says that a thread has "
+        "nothing to do: an if around the work, or a mask on loads and stores.",
+        focus=("kernel",),
+        needs=("launch", "twins"),
+    ),
+    Step(
+        "smaller",
+        "The same launch on fewer SMs",
+        ("only-its-own-sms", "the-same-result-everywhere", "fewer-sms-more-waves"),
+        "This is what independence buys: the grid says how much work there is, the GPU how much of it at once. The next "
+        "scene asks what the last, half-empty wave costs.",
+        focus=("kernel",),
+        needs=("launch", "smaller"),
+    ),
+)
+
+_LAUNCH = ("elements", "threads", "cycles", "sms", "language")
+
+SCENE = Scene(
+    id="sm-map",
+    chapter=3,
+    number=9,
+    title="Where blocks run",
+    question="Where do my blocks run?",
+    steps=STEPS,
+    parameters=parameters,
+    parts=(
+        Part("launch", _LAUNCH, measure_launch, "recording the launch"),
+        Part("again", _LAUNCH, measure_again, "launching it once more"),
+        Part("flag", ("sms",), measure_flag, "letting blocks wait for the last"),
+        Part("twins", ("threads", "cycles", "sms"), measure_twins, "recording CUDA and Triton"),
+        Part("smaller", ("cycles", "language"), measure_smaller, "recording fewer SMs"),
+    ),
+    claims=claims,
+    words=words,
+    frame=frame,
+    pace=pace,
+    resolve=resolve,
+    move=move,
+)

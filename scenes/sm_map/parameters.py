@@ -1,0 +1,78 @@
+"""What can be changed in ``sm-map``, and what the choices mean on the GPU at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+from typing import Any
+
+from gpu_explain.scenes.base import Choice, Chosen, Device, Parameter
+from gpu_explain.scenes.waves.parameters import STEPS_PER_BLOCK, int_of, sm_choices
+
+MILLION = 1_000_000
+MOST_BLOCKS = 100_000
+"""Blocks that may be typed: beyond that the recording, not the GPU, takes the time."""
+
+
+def parameters(device: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ...]:
+    """Elements are one block's worth, enough for half of the SMs, and a million; see :func:`resolve`."""
+    sizes = [n for n in (device.warp_size, 256, 1024) if n <= device.threads_per_block]
+    threads = int(chosen.get("threads", "256"))
+    # 3 GHz is above any SM clock sold, so a wait of this many cycles lasts long enough on all of them.
+    least = ceil(STEPS_PER_BLOCK * device.timer_step_ns * 3 / 20_000) * 20_000
+    return (
+        Parameter(
+            "elements",
+            "elements",
+            (Choice("one-block"), Choice("half-the-SMs"), Choice("million", MILLION)),
+            "million",
+            typed=(1, MOST_BLOCKS * threads),
+            help="One thread for each: enough for one block, for a block on every other SM, or a million.",
+        ),
+        Parameter(
+            "threads",
+            "threads",
+            tuple(Choice(str(n), n) for n in sizes),
+            "256",
+            unit="a block",
+            help="Threads in a block: elements ÷ threads, rounded up, is the number of blocks.",
+        ),
+        Parameter(
+            "cycles",
+            "work",
+            tuple(Choice(f"x{k}", k * least) for k in (2, 8)),
+            "x2",
+            unit="cycles",
+            help="How long each block waits, in SM clock cycles. It does nothing else: blocks don't compete.",
+        ),
+        Parameter(
+            "sms", "SMs", sm_choices(device), "all", unit="in use", help="A green context: a smaller GPU, for real."
+        ),
+        Parameter(
+            "language",
+            "written in",
+            (Choice("CUDA", "CUDA"), Choice("Triton", "Triton")),
+            "CUDA",
+            help="The same kernel, written twice.",
+        ),
+    )
+
+
+def launch_of(chosen: Chosen) -> dict[str, Any]:
+    """The arguments of :func:`gpu_explain.kernels.grid.record` that the choices give."""
+    return {
+        "language": str(chosen["language"].value),
+        "elements": int_of(chosen, "elements"),
+        "threads": int_of(chosen, "threads"),
+        "amount": int_of(chosen, "cycles"),
+    }
+
+
+def resolve(gpu: Any, offered: tuple[Parameter, ...], chosen: Mapping[str, str]) -> tuple[Parameter, ...]:
+    """Fill in the numbers of elements: they follow the block size and the SMs in use."""
+    now = {p.id: p.choice(chosen[p.id]) for p in offered}
+    threads = int_of(now, "threads")
+    with gpu.on_sms(int_of(now, "sms")) as narrowed:
+        sms = narrowed.device.sms
+    counts: dict[str, int | str] = {"one-block": threads, "half-the-SMs": max(sms // 2, 1) * threads}
+    return tuple(p.resolved(counts) if p.id == "elements" else p for p in offered)

@@ -1,0 +1,230 @@
+"""What ``sm-map`` says at each step: sentences made from the measurement at hand."""
+
+from __future__ import annotations
+
+from gpu_explain.scenes.base import Measurement, Words
+from gpu_explain.scenes.draw.scale import count_text
+
+
+def words(m: Measurement, step: int) -> Words:
+    """The words of a step. Needs the parts that the step needs, no more."""
+    return (_fill, _inside, _order, _flag, _twins, _smaller)[step](m)
+
+
+def _count(m: Measurement, name: str) -> str:
+    return count_text(int(m.number(name)))
+
+
+def _some(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count_text(count)} {noun}s"
+
+
+def _fill(m: Measurement) -> Words:
+    trace, sms = m.trace("launch"), int(m.number("fit.sms"))
+    residents, capacity, blocks = int(m.number("fit.residents")), int(m.number("fit.capacity")), trace.blocks
+    paragraph = (
+        f"{_some(int(m.value('elements')), 'element')} at {m.value('threads')} threads a block make "
+        f"{_some(blocks, 'block')}. Each of {sms} SMs has room for {_some(residents, 'block')}, "
+    )
+    worked = len(trace.sms)
+    if blocks > capacity:
+        paragraph += "the others wait in line. A block that has a place keeps it until it ends."
+        look = (
+            f"Watch the line shrink: a place that falls free is taken again after "
+            f"{m.quantity('launch.gap').text}, until no block is left and the map drains."
+        )
+    elif blocks == 1:
+        paragraph += "so it starts at once."
+        look = f"One SM works for {m.quantity('launch.span').text}, the other {sms - worked} have nothing to do."
+    else:
+        paragraph += "so all start at once and nobody waits."
+        look = (
+            f"See {_some(worked, 'SM')} get {'a block' if blocks == worked else 'blocks'} and {sms - worked} none: "
+            "too small a grid leaves SMs idle."
+            if worked < sms
+            else f"All {sms} SMs work, and no block had to wait: {count_text(capacity - blocks)} places stayed free."
+        )
+    return Words(
+        paragraph,
+        look,
+        (
+            "grid.blocks",
+            "fit.residents",
+            "fit.capacity",
+            "launch.peak",
+            "",
+            "launch.worked",
+            "launch.spread",
+            "launch.gap",
+            "launch.duration",
+            "launch.span",
+            "launch.clock",
+        ),
+    )
+
+
+def _inside(m: Measurement) -> Words:
+    width, per_block = len(m.one_series("lanes").x), int(m.number("grid.warps_per_block"))
+    last, idle = int(m.number("grid.last")), int(m.number("grid.idle_warps"))
+    paragraph = (
+        f"The same launch, half way through. Step in: SM, block, warp, lane. A block's {_some(per_block, 'warp')} "
+        f"{'stay' if per_block > 1 else 'stays'} on its SM; a warp is {width} threads that run together, and its "
+        f"{width} lanes have {width} neighbouring elements."
+    )
+    triton = str(m.value("language")) == "Triton"
+    if idle and not triton:
+        paragraph += (
+            f" The last block has only {_some(last, 'element')}: {_some(idle, 'warp')} of it "
+            f"{'is' if idle == 1 else 'are'} done after {m.quantity('grid.idle_ns').text}."
+        )
+    return Words(
+        paragraph,
+        f"Choose an SM with the arrows, then press enter down to a lane: of {_count(m, 'grid.signed')} elements, "
+        f"{_count(m, 'grid.strangers')} had another thread than the formula says.",
+        (
+            "grid.warps_per_block",
+            "grid.warps",
+            "grid.astray",
+            "",
+            "grid.signed",
+            "grid.strangers",
+            "",
+            "grid.last",
+            "grid.idle_warps",
+            "grid.idle_ns",
+        ),
+    )
+
+
+def _order(m: Measurement) -> Words:
+    trace = m.trace("launch")
+    late, elsewhere, blocks = trace.out_of_order, int(m.number("again.elsewhere")), trace.blocks
+    paragraph = (
+        "Blocks are numbered, but nothing promises that they start in that order, or where. What is certain: each "
+        "runs once, on one SM, to its end. SM numbers are names too, not places on the chip."
+    )
+    if blocks == 1:
+        look = f"One block has no order. It ran on SM {trace.sm[0]}; another launch may choose another."
+    elif late or elsewhere:
+        look = (
+            f"{_some(late, 'block')} of {count_text(blocks)} arrived after one with a higher number, and launched again "
+            f"{count_text(elsewhere)} ran on another SM. Rely on neither."
+        )
+    else:
+        look = (
+            f"On this launch all {count_text(blocks)} blocks arrived in order, and the second launch did the same. "
+            "Nothing promises it: choose more elements."
+        )
+    return Words(
+        paragraph,
+        look,
+        (
+            "launch.moved",
+            "launch.unordered",
+            "launch.together",
+            "",
+            "again.elsewhere",
+            "again.unordered",
+            "",
+            "launch.gap",
+        ),
+    )
+
+
+def _flag(m: Measurement) -> Words:
+    fits, more = m.trace("flag.fits"), m.trace("flag.more")
+    gave_up, lost = int(m.number("flag.fits.timed_out")), int(m.number("flag.more.timed_out"))
+    capacity = int(m.number("flag.capacity"))
+    paragraph = (
+        f"Each block waits here until the last block sets a flag. {_count(m, 'flag.capacity')} blocks fit, all of them "
+        "are resident, and the flag comes. With one block more, the last has no place, and all who have one wait for "
+        f"it. So that it ends, they give up after {m.quantity('flag.limit').text}."
+    )
+    if not gave_up and lost == capacity:
+        look = (
+            f"{count_text(fits.blocks)} blocks are over after {m.quantity('flag.fits.span').text}; with one more, all "
+            f"{count_text(lost)} that wait give up. Without a limit they would wait for ever."
+        )
+    else:
+        look = (
+            f"{count_text(gave_up)} of {count_text(fits.blocks)} gave up while all fit, {count_text(lost)} of "
+            f"{count_text(more.blocks)} with one more: something else had a part of this GPU."
+        )
+    return Words(
+        paragraph,
+        look,
+        (
+            "flag.residents",
+            "flag.capacity",
+            "flag.limit",
+            "",
+            "flag.fits.timed_out",
+            "flag.fits.span",
+            "",
+            "flag.more.timed_out",
+            "flag.more.span",
+        ),
+    )
+
+
+def _twins(m: Measurement) -> Words:
+    cuda, triton = m.trace("twin.CUDA"), m.quantity("twin.Triton.idle")
+    wrong = int(m.number("twin.CUDA.wrong") + m.number("twin.Triton.wrong"))
+    paragraph = (
+        "A Triton program is a block, its elements are shared out over the threads of its warps. Given as many "
+        f"elements as threads ({cuda.threads}), each thread has the same one as in CUDA: "
+        + ("not one differs." if not wrong else f"{_some(wrong, 'element')} differ.")
+    )
+    ratio = m.number("twin.ratio")
+    same = 0.9 <= ratio <= 1.1
+    look = (
+        f"Both maps fill and drain alike: {m.quantity('twin.CUDA.span').text} and {m.quantity('twin.Triton.span').text}."
+        if same
+        else f"Triton takes {ratio:.2f} times as long: {m.quantity('twin.Triton.span').text} against "
+        f"{m.quantity('twin.CUDA.span').text}."
+    )
+    if triton.n:
+        look += (
+            f" In the last block {triton.note} have no element: CUDA's are done after "
+            f"{m.quantity('twin.CUDA.idle').text}, Triton's stay for {triton.text}."
+        )
+    return Words(
+        paragraph,
+        look,
+        (
+            "twin.CUDA.residents",
+            "twin.CUDA.span",
+            "twin.CUDA.idle",
+            "twin.CUDA.wrong",
+            "",
+            "twin.Triton.residents",
+            "twin.Triton.span",
+            "twin.Triton.idle",
+            "twin.Triton.wrong",
+            "",
+            "twin.ratio",
+        ),
+    )
+
+
+def _smaller(m: Measurement) -> Words:
+    counts = sorted(
+        int(q.name.split(".")[1]) for q in m.quantities if q.name.startswith("sms.") and q.name.endswith(".seen")
+    )
+    about = (
+        "Because no block may rely on another, blocks may run in any order, on any number of SMs. A green context hands "
+        "the launch only some of them: a smaller GPU, for real. "
+    )
+    if not counts:
+        return Words(about, f"This could not be measured here: {m.why_missing('smaller')}.", ())
+    least, most = counts[0], counts[-1]
+    blocks = m.trace(f"sms.{least}.trace").blocks
+    wrong = int(sum(m.number(f"sms.{n}.wrong") for n in counts))
+    shown = tuple(f"sms.{n}.{what}" for n in counts for what in ("capacity", "rounds", "waves", "span"))
+    return Words(
+        about + "The kernel does not notice: the same blocks stand in a longer line.",
+        f"{most} SMs are through {count_text(blocks)} blocks after {m.quantity(f'sms.{most}.span').text}, {least} SMs "
+        f"after {m.quantity(f'sms.{least}.span').text}. "
+        + ("The result is the same." if not wrong else f"{_some(wrong, 'element')} went astray."),
+        shown,
+    )
