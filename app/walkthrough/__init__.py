@@ -23,6 +23,7 @@ def run(source: Source, *, scene: str | None, presenting: bool = False, notice: 
 
     Raises:
         ProblemError: There is no such scene.
+        Exception: A mistake of our own, after the terminal is as it was.
     """
     from gpu_explain.app.walkthrough.application import Walkthrough
     from gpu_explain.scenes.registry import all_scenes, find_scene
@@ -30,6 +31,10 @@ def run(source: Source, *, scene: str | None, presenting: bool = False, notice: 
     first = find_scene(scene).id if scene is not None else None
     app = Walkthrough(source, all_scenes(), scene=first, presenting=presenting, notice=notice)
     try:
-        return app.run() or app.return_code or 0
+        # Without the mouse the terminal's own selection keeps working; nothing here needs to be clicked.
+        code = app.run(mouse=False)
     finally:
         source.close()
+    if app.fault is not None:
+        raise app.fault
+    return code or 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -96,14 +97,15 @@ class Walkthrough(App[int]):
         self.scenes = tuple(scenes)
         self._first = scene
         self._presenting = presenting
-        self._notice = notice
+        self._given_notice = self._notice = notice
+        self.fault: Exception | None = None
+        """What ended the app, when it was a mistake of its own."""
         self._depth = depth or depth_of(self.console.color_system, self.no_color)
         self._glyphs = glyphs_for(encoding or getattr(sys.__stdout__, "encoding", None))
         self._kept: dict[str, State] = {}
         self._walk: Walk | None = None
         self._start: StartScreen | None = None
         self._stages: dict[str, Stage] = {}
-        self._opened = source.device is not None
         if self._depth is not Depth.FULL:
             # The terminal's own sixteen colours must stay theirs and not be turned into true ones.
             self.ansi_color = True
@@ -119,6 +121,16 @@ class Walkthrough(App[int]):
             self.to_start(force=True)
         self.call_after_refresh(self.source.start)
 
+    def _handle_exception(self, error: Exception) -> None:
+        """Remember a mistake of our own, so that the command line can say it in a sentence."""
+        self.fault = self.fault or error
+        super()._handle_exception(error)
+
+    def _print_error_renderables(self) -> None:
+        """A traceback is for those who ask for one."""
+        if os.environ.get("GPU_EXPLAIN_DEBUG"):
+            super()._print_error_renderables()
+
     def on_unmount(self) -> None:
         """End what the source started."""
         self.source.close()
@@ -132,7 +144,7 @@ class Walkthrough(App[int]):
     def stage(self, scene: Scene) -> Stage:
         """What the screen knows beside a scene's state; the same object until something changed."""
         opening = "" if self.source.device is not None else "Opening the GPU …"
-        if self._notice is not None and self._notice.sticky:
+        if opening and self._notice is not None:
             opening = self._notice.sentence
         kept = self._stages.get(scene.id)
         if kept is None or (kept.label, kept.opening) != (self.source.label, opening):
@@ -158,32 +170,22 @@ class Walkthrough(App[int]):
         event = message.event
         walk = self._walk
         if isinstance(event, Ready):
-            self._opened = True
-            self._notice = None if self.source.live else self._notice
+            self._notice = self._given_notice
             if walk is not None:
                 walk.become(moves.met(walk.state, self.source.device))
-        elif isinstance(event, Lost) and event.restarting and walk is not None and walk.state.waiting is not None:
-            # The source asks the same of the next worker: the answer still comes.
-            waiting = replace(walk.state.waiting, doing="starting the GPU worker again", share=None)
-            walk.become(replace(walk.state, waiting=waiting, problem=event.problem))
         elif isinstance(event, Lost):
-            self._fault(event.problem)
-        elif isinstance(event, Failed) and (event.id == 0 or walk is None or walk.state.waiting is None):
-            if event.problem.id != "cancelled":
-                self._fault(event.problem)
+            if event.problem.id != "idle":
+                self._notice = event.problem
+            if walk is not None:
+                walk.lose(event.problem, event.restarting)
+        elif isinstance(event, Failed) and event.id == 0:
+            self._notice = event.problem
+            if walk is not None:
+                walk.fail(event.problem)
         elif walk is not None and isinstance(event, (Progress, Measured, Failed)):
             walk.hear(event)
         if self._start is not None:
             self._start.learn(self._welcome())
-
-    def _fault(self, problem: Problem) -> None:
-        """The session is gone or could not be opened: said on whatever is on the screen."""
-        if self.source.device is None:
-            self._notice = replace(problem, sticky=True)
-        if self._walk is not None:
-            self._walk.lose(problem)
-        if self._start is not None:
-            self._notice = problem
 
     # Places
 

@@ -334,6 +334,18 @@ def broken(state: State, problem: Problem) -> State:
     return replace(cancelled(state), remark="", problem=problem)
 
 
+def lost(state: State, problem: Problem, restarting: bool) -> State:
+    """The session behind the source is gone; what was asked is asked again by itself when it is ``restarting``."""
+    if problem.id == "idle":
+        return replace(state, remark="the GPU was given back after a long rest; r runs the kernels again")
+    if state.waiting is not None and restarting:
+        # The source asks the same of the next worker: the answer still comes.
+        return replace(state, problem=problem, waiting=Waiting(state.waiting.id, "starting the GPU worker again"))
+    if state.waiting is not None and state.waiting.id == 0:
+        return replace(state, problem=problem)
+    return broken(state, problem)
+
+
 def paced(state: State, by: int, now: float) -> State:
     """Faster or slower; a step that has ended is played again at the new speed."""
     ended = not state.moving(now)

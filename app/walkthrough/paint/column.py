@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpu_explain.app.walkthrough.guard import Guarded
@@ -66,27 +67,37 @@ def column(state: State, offered: Offered, width: int, height: int) -> Column:
 
 
 def two_columns(state: State, offered: Offered, left: int, width: int, height: int) -> Column:
-    """The words of a small screen: what is said and the parameters on the left, what was measured on the right."""
+    """The words of a small screen: what is said on the left, what was measured on the right.
+
+    The parameters stand below what is said, or above the numbers where there is more room.
+    """
     words = words_of(state)
-    said = saying(state, words, left - 2)
-    changes = changing(state, offered, left - 2)
-    rows = _ruled((said, changes))
-    one = scrolled(rows, state.scroll, left, height)
     right = width - left - 1
+    said = saying(state, words, left - 2)
     below = [*legend_rows(right - 2), *pace_rows(state, right - 2)]
-    numbers = measured(state, words, right - 2, True)
-    if len(numbers) + len(below) + 1 > height:
-        numbers = measured(state, words, right - 2, False)
+    roomy, tight = (measured(state, words, right - 2, air) for air in (True, False))
+    under, over = changing(state, offered, left - 2), changing(state, offered, right - 2)
+    fitting = (
+        (one, two)
+        for one, two in (
+            (_ruled((said, under)), roomy),
+            (_ruled((said, under)), tight),
+            (said, _ruled((over, tight))),
+        )
+        if len(one) <= height and len(two) + len(below) <= height
+    )
+    one, two = next(fitting, (_ruled((said, under)), tight))
     canvas = Canvas(width, height)
-    canvas.paste(one.canvas, 0, 0)
+    words_column = scrolled(one, state.scroll, left, height)
+    canvas.paste(words_column.canvas, 0, 0)
     canvas.fill(left, 0, 1, height, "│", Ink.FAINT)
-    if len(numbers) + len(below) + 1 <= height:
-        put_rows(canvas, left + 2, 0, numbers, width)
-        put_rows(canvas, left + 2, height - len(below), below, width)
-        return Column(canvas, one.hidden)
-    two = scrolled([*numbers, EMPTY, *below], state.scroll, right - 1, height)
-    canvas.paste(two.canvas, left + 1, 0)
-    return Column(canvas, max(one.hidden, two.hidden))
+    gap = height - len(two) - len(below)
+    numbers = scrolled([*two, *[EMPTY] * max(gap, 0), *below], state.scroll, right, height)
+    canvas.paste(numbers.canvas, left + 1, 0)
+    for y in range(height):
+        joins = (canvas.glyph(left - 1, y) == "─") + 2 * (canvas.glyph(left + 1, y) == "─")
+        canvas.put(left, y, "│┤├┼"[joins], Ink.FAINT)
+    return Column(canvas, max(words_column.hidden, numbers.hidden))
 
 
 RULE: Row = (("─", Ink.FAINT),)
@@ -219,11 +230,16 @@ def measured(state: State, words: Words | Problem | None, width: int, roomy: boo
         [row for q in found for row in (_quantity(q, pad, width, roomy) if isinstance(q, Quantity) else [q])]
         for pad in range(min(widest, 8), max(min(widest, width - 12), 8) + 1)
     ]
-    shortest = min(len(lines) for lines in laid)
-    rows += next(lines for lines in reversed(laid) if len(lines) == shortest)
+    rows += min(reversed(laid), key=lambda lines: _cost(lines, width))
     for neighbour in m.neighbours:
         rows += paragraph(f"Not alone: {neighbour.text}.", width, Ink.WARN, "! ", "  ")
     return rows
+
+
+def _cost(lines: Iterable[Row], width: int) -> tuple[int, int]:
+    """How far lines stick out, then how many there are."""
+    lengths = [length(line) for line in lines]
+    return sum(max(one - width, 0) for one in lengths), len(lengths)
 
 
 def quantity_or_reason(m: Measurement, name: str) -> Quantity | Row:

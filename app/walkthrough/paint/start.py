@@ -94,7 +94,10 @@ def notice_rows(welcome: Welcome, width: int) -> list[Row]:
     rows: list[Row] = []
     if problem is not None:
         if welcome.live:
-            rows += paragraph(problem.what, width, Ink.BAD, "✗ ", "  ")
+            broken = welcome.device is None
+            rows += paragraph(
+                _stop(problem.what), width, Ink.BAD if broken else Ink.WARN, "✗ " if broken else "! ", "  "
+            )
         else:
             rows += paragraph(f"You see a recording. {_stop(problem.what)}", width, Ink.WARN, "! ", "  ")
         if problem.why:
@@ -161,7 +164,8 @@ def gpu_rows(welcome: Welcome, width: int, most: int) -> list[Row]:
     device = welcome.device
     rows: list[Row] = [(("THIS GPU" if welcome.live else "THE GPU OF THE RECORDING", Ink.DIM),)]
     if device is None:
-        return [*rows, EMPTY, *paragraph("Opening the GPU …", width, Ink.STRONG)]
+        said = "Opening the GPU …" if welcome.notice is None else "The GPU is not open."
+        return [*rows, EMPTY, *paragraph(said, width, Ink.STRONG)]
     rows.append(((device.name + (f" · {device.mig}" if device.mig else ""), Ink.STRONG),))
     facts = fact_rows(device, welcome.versions, width)
     squares = sm_rows(device.sms, width)

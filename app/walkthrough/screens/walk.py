@@ -115,8 +115,12 @@ class Walk(Screen[None]):
         """An answer of the source."""
         self.become(moves.heard(self.state, reply, self.host.clock()))
 
-    def lose(self, problem: Problem) -> None:
+    def lose(self, problem: Problem, restarting: bool) -> None:
         """The session behind the source is gone."""
+        self.become(moves.lost(self.state, problem, restarting))
+
+    def fail(self, problem: Problem) -> None:
+        """The source could not be opened."""
         self.become(moves.broken(self.state, problem))
 
     def _ask_soon(self) -> None:
