@@ -207,7 +207,8 @@ class Walkthrough(App[int]):
         if (self._presenting and not force) or self._start is not None:
             return
         ids = [scene.id for scene in self.scenes]
-        at = ids.index(self._walk.state.scene.id) if self._walk is not None else 0
+        showable = (index for index, scene in enumerate(self.scenes) if not self.source.can_show(scene))
+        at = ids.index(self._walk.state.scene.id) if self._walk is not None else next(showable, 0)
         self._start = StartScreen(self._welcome(at), self._sheet(), self._walk is not None)
         self.push_screen(self._start, self._from_start)
 

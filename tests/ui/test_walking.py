@@ -132,6 +132,12 @@ async def test_the_start_screen_shows_the_drivers_facts_and_opens_the_chosen_sce
         assert it.state.scene.id == "other"
 
 
+async def test_the_start_screen_begins_at_the_first_scene_that_can_be_shown() -> None:
+    async with walking(toy.recorded(hidden={"toy": "not in here"}), scene=None) as it:
+        await it.press("enter")
+        assert it.state.scene.id == "other"
+
+
 async def test_the_start_screen_says_what_cannot_be_shown_and_does_not_open_it() -> None:
     source = toy.recorded(hidden={"other": "this recording does not hold it"})
     async with walking(source, scene=None) as it:
