@@ -149,7 +149,8 @@ class LiveSource:
             self._asked += 1
             self._request = _Asked(self._asked, scene, dict(chosen), again)
             if self._worker is not None and self._ready:
-                if scene.fresh_worker and self._compiled:
+                # While only its choices change, such a scene keeps its worker and with it the parts that stand.
+                if scene.fresh_worker and (self._compiled - {scene.id} or (again and self._compiled)):
                     self._dismiss()
                 else:
                     self._send()

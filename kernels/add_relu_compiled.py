@@ -40,5 +40,5 @@ def compiled_for(gpu: Session, n: int) -> Callable[[Any, Any], Any]:
             gpu.loaded[key] = function
         finally:
             gpu.spent_compiling(time.perf_counter() - began)
-    function: Callable[[Any, Any], Any] = gpu.loaded[key]
-    return function
+    compiled: Callable[[Any, Any], Any] = gpu.loaded[key]
+    return compiled

@@ -165,7 +165,9 @@ class Scene:
         needs: Ids of scenes whose default measurements it builds on.
         combinations: Choices beyond one axis at a time that a recording must hold.
         limit_s: Time after which a measurement counts as hung, in s.
-        fresh_worker: Whether it must be measured in a process that has not profiled before.
+        fresh_worker: Whether it must be measured in a process that no other scene has used (CUPTI, once attached,
+            slows every launch). The process stays while only choices change, so what it times on the host comes
+            before what it profiles, and depends on no parameter.
     """
 
     id: str

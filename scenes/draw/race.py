@@ -127,9 +127,9 @@ def draw_leg(canvas: Canvas, left: int, y: int, scale: Scale, leg: Leg, now_ns: 
     """One leg as far as it has come: starts at a cell, ends at an eighth of one; never thinner than a sliver."""
     if now_ns <= leg.start_ns:
         return
-    first = round(scale.at(leg.start_ns))
+    # A cell is left free before any leg but the first, so that two of one ink read as two.
+    first = round(scale.at(leg.start_ns)) + (1 if leg.start_ns > 0 else 0)
     reached = scale.at(min(leg.end_ns, now_ns))
-    # A cell is left free before the next leg, so that two of one ink read as two.
     eighths = max(round((reached - first) * 8), 1)
     whole, rest = divmod(eighths, 8)
     text = f" {leg.label}" if len(leg.label) + 1 <= whole else ""

@@ -79,14 +79,16 @@ class Journey:
         return self.trips
 
 
-def draw_journey(canvas: Canvas, box: Box, journey: Journey, now_ns: float, *, label: int = 4) -> int:
+def draw_journey(
+    canvas: Canvas, box: Box, journey: Journey, now_ns: float, *, label: int = 4, kernel: int = 8, notes: int = 0
+) -> int:
     """One row a trip: the array in memory, its path, the kernel on the chip. Returns the first free row.
 
-    An array's bar fills (reads: is passed over) as its kernel's time passes; ``label`` cells are kept for array names.
+    An array's bar fills (reads: is passed over) as its kernel's time passes. ``label`` cells are kept for array names,
+    ``kernel`` for the kernels' boxes, ``notes`` for what stands beside them, so that journeys can be lined up.
     """
     memory = min(max(box.width // 5, 6), 18)
-    kernel = max(max((len(stop.kernel) for stop in journey.stops), default=0) + 4, 8)
-    notes = max((len(trip.note) for stop in journey.stops for trip in stop.trips), default=0)
+    written: set[str] = set()
     notes = notes + 1 if notes and box.width >= label + memory + kernel + notes + 24 else 0
     left = box.x + label + 1
     path = Box(left + memory + 3, 0, box.right - notes - kernel - 1 - (left + memory + 3), 1)
@@ -98,25 +100,27 @@ def draw_journey(canvas: Canvas, box: Box, journey: Journey, now_ns: float, *, l
                 return y
             ink = trip.ink if share > 0 else Ink.FAINT
             canvas.put(box.x, y, trip.array.rjust(label), trip.ink if share > 0 else Ink.DIM)
-            _array(canvas, left, y, memory, share, trip, ink)
+            there = trip.reads and (share > 0 or trip.array not in written)
+            _array(canvas, left, y, memory, share, there, trip.reads, ink)
             _path(canvas, path, y, share, trip, ink)
             if notes and share > 0:
                 canvas.put(path.right + kernel + 2, y, trip.note, trip.ink)
             y += 1
+        written |= {trip.array for trip in stop.trips if not trip.reads}
         _chip(canvas, Box(path.right + 1, top, kernel, y - top), stop.kernel, running=0 < share < 1, begun=share > 0)
     return y
 
 
-def _array(canvas: Canvas, x: int, y: int, cells: int, share: float, trip: Trip, ink: Ink) -> None:
-    """The array in memory: full from the start when it is read, filling up when it is written."""
+def _array(canvas: Canvas, x: int, y: int, cells: int, share: float, there: bool, reads: bool, ink: Ink) -> None:
+    """The array in memory: full as soon as it is there when it is read, filling up when it is written."""
     canvas.put(x, y, "▕", Ink.DIM)
     canvas.put(x + 1 + cells, y, "▏", Ink.DIM)
-    if trip.reads:
+    if there:
         canvas.put(x + 1, y, "░" * cells, Ink.DIM if share <= 0 else ink)
     eighths = round(share * cells * 8)
     whole, rest = divmod(eighths, 8)
     canvas.put(x + 1, y, "█" * whole, ink)
-    if rest and not trip.reads:
+    if rest and not reads:
         canvas.put(x + 1 + whole, y, LEFT_EIGHTHS[rest], ink)
 
 

@@ -28,16 +28,17 @@ def _logs(series: Series) -> tuple[tuple[float, float], ...]:
 
 def pays(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) -> None:
     """Speed-up against n by both clocks; above it, where there is room, the two clocks themselves."""
-    chosen = str(m.value("racer"))
-    name = chosen if m.has(f"gpu.{chosen}") else "triton"
-    high = log2(m.one_series("gpu.eager").x[-1])
-    low = log2(m.one_series("gpu.eager").x[0])
-    reach = low + share * (high - low)
     tall = box.height >= 30 and m.has("call.eager")
     top, below = box.stack((box.height // 2, box.height)) if tall else (Box(0, 0, 0, 0), box)
     if tall:
-        _clocks(m, canvas, top, (low, high), reach, previous)
-    _speedups(m, canvas, below, name, (low, high), reach, "" if tall else previous, rule=tall)
+        _clocks(m, canvas, top, share, previous)
+    speedups(m, canvas, below, share, "" if tall else previous, rule=tall)
+
+
+def _range(m: Measurement) -> tuple[float, float]:
+    """The range of log2 n that was swept."""
+    swept = m.one_series("gpu.eager").x
+    return log2(swept[0]), log2(swept[-1])
 
 
 def _x_ticks(low: float, high: float) -> list[Tick]:
@@ -64,8 +65,10 @@ def _regions(m: Measurement, plot: Plot, row: int) -> None:
         plot.canvas.put(column + 2, row, right, Ink.DIM)
 
 
-def _clocks(m: Measurement, canvas: Canvas, box: Box, x: tuple[float, float], reach: float, previous: str) -> None:
+def _clocks(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) -> None:
     """Time of a call and time on the GPU for eager, both axes logarithmic."""
+    x = _range(m)
+    reach = x[0] + share * (x[1] - x[0])
     room = titled(canvas, box, "EAGER BY TWO CLOCKS", previous or "µs, both axes logarithmic")
     entries = [("◆", Ink.B, "a call in a loop, by the host"), ("●", Ink.MEASURED, "its time on the GPU")]
     legend(canvas, room.x, room.y, entries, room.right)
@@ -82,18 +85,12 @@ def _clocks(m: Measurement, canvas: Canvas, box: Box, x: tuple[float, float], re
         plot.points(seen, ink, glyph)
 
 
-def _speedups(
-    m: Measurement,
-    canvas: Canvas,
-    box: Box,
-    name: str,
-    x: tuple[float, float],
-    reach: float,
-    previous: str,
-    *,
-    rule: bool,
-) -> None:
+def speedups(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str = "", *, rule: bool = False) -> None:
     """Time of eager over time of the fused kernel, by the GPU's clock and by the host's."""
+    chosen = str(m.value("racer"))
+    name = chosen if m.has(f"gpu.{chosen}") else "triton"
+    x = _range(m)
+    reach = x[0] + share * (x[1] - x[0])
     curves = [("gpu", Ink.MEASURED, "●", "by time on the GPU, L2 emptied")]
     if m.has(f"call.{name}") and m.has("call.eager"):
         curves.insert(0, ("call", Ink.B, "◆", "by a call in a loop"))
@@ -126,7 +123,7 @@ def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
     l2 = m.number("cache.l2")
     rows = len(behind.x)
     spread = 2 if room.height >= 3 * rows + 8 else 1
-    left, said = room.x + 17, 24 if room.width >= 70 else 0
+    left, said = room.x + 18, 24 if room.width >= 70 else 0
     width = max(room.right - left - said - 7, 8)
     canvas.put(room.x, room.y, "tmp", Ink.DIM)
     canvas.put(left, room.y, "time", Ink.DIM)
@@ -140,7 +137,7 @@ def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
             canvas.put(room.x, y, f"┄ {l2:.0f} MB: the L2 ends ".ljust(room.width, "┄"), Ink.REPORTED)
             walled, y = True, y + 1
         canvas.put(room.x, y, f"{part * l2:>6.1f} MB", Ink.TEXT)
-        canvas.put(room.x + 10, y, share_text(part).removesuffix(" L2").removesuffix(" ×") + " L2", Ink.DIM)
+        canvas.put(room.x + 10, y, share_text(part), Ink.DIM)
         canvas.put(left + width, y, "┊", Ink.DIM)
         ratio = behind.y[at] / flushed.y[at]
         grown = min(ratio, share * 1.0 if share < 1 else ratio)
@@ -156,8 +153,8 @@ def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
     y += spread - 1
     if y < room.bottom:
         entries = [
-            ("█", Ink.WORK_ALT, "tmp fits in the L2"),
-            ("█", Ink.WORK, "tmp does not"),
+            ("█", Ink.WORK_ALT, "tmp up to the L2's size"),
+            ("█", Ink.WORK, "larger"),
             ("┊", Ink.DIM, "L2 emptied"),
         ]
         legend(canvas, room.x, y, entries, room.right)

@@ -6,12 +6,13 @@ import re
 
 from gpu_explain.scenes.base import Measurement, number_text
 from gpu_explain.scenes.draw.bars import Bar, labelled_bars
-from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
+from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled, wrap
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.race import Lane, Leg, Race, clock_text, draw_race
 from gpu_explain.scenes.draw.trips import Journey, Stop, Trip, draw_journey
 from gpu_explain.scenes.fusion.claims import rival
+from gpu_explain.scenes.fusion.curves import speedups
 from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS
 from gpu_explain.scenes.fusion.parameters import NAMES, about
 
@@ -40,77 +41,66 @@ def _eager_stops(m: Measurement) -> tuple[float, float]:
     return whole * add / (add + relu), whole
 
 
+def _journey(m: Measurement, name: str) -> Journey:
+    """The trips of eager or of a fused entrant, each kernel at its time."""
+    whole = _ns(m, f"time.{name}")
+    if name != "eager":
+        trips = (Trip("a", True, FUSED), Trip("b", True, FUSED), Trip("c", False, FUSED))
+        return Journey((Stop("add, relu", trips, 0.0, whole),))
+    add_end, _ = _eager_stops(m)
+    add = (Trip("a", True, EAGER), Trip("b", True, EAGER), Trip("tmp", False, Ink.LOOK, "nobody asked"))
+    relu = (Trip("tmp", True, Ink.LOOK, "straight back"), Trip("c", False, EAGER))
+    return Journey((Stop("add", add, 0.0, add_end), Stop("relu", relu, add_end, whole)))
+
+
 def trips(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) -> None:
     """Five arrows against three."""
-    me, now = rival(m), share * race_end_ns(m)
-    add_end, whole = _eager_stops(m)
-    journeys = (
-        (
-            "eager",
-            Journey(
-                (
-                    Stop(
-                        "add",
-                        (Trip("a", True, EAGER), Trip("b", True, EAGER), Trip("tmp", False, Ink.LOOK, "nobody asked")),
-                        0.0,
-                        add_end,
-                    ),
-                    Stop(
-                        "relu", (Trip("tmp", True, Ink.LOOK, "straight back"), Trip("c", False, EAGER)), add_end, whole
-                    ),
-                )
-            ),
-            whole,
-        ),
-        (
-            me,
-            Journey(
-                (
-                    Stop(
-                        "add, relu",
-                        (Trip("a", True, FUSED), Trip("b", True, FUSED), Trip("c", False, FUSED)),
-                        0.0,
-                        _ns(m, f"time.{me}"),
-                    ),
-                )
-            ),
-            _ns(m, f"time.{me}"),
-        ),
+    me, end = rival(m), _ns(m, "time.eager")
+    now = share * race_end_ns(m)
+    room = titled(
+        canvas, box, "TRIPS BETWEEN MEMORY AND CHIP (sketch)", previous or "○ bytes counted, ● times measured"
     )
-    origin = previous or "bytes counted, times measured"
-    room = titled(canvas, box, "TRIPS BETWEEN MEMORY AND CHIP (sketch)", origin)
     loose = room.height >= 19
     y = room.y + (1 if loose else 0)
-    array = m.number("bytes.array")
-    unit = m.quantity("bytes.array").unit
-    for name, journey, ends in journeys:
-        ink = EAGER if name == "eager" else FUSED
-        kernels = len(journey.stops)
-        x = canvas.put(room.x, y, NAMES[name], ink)
-        said = "1 kernel" if kernels == 1 else f"{kernels} kernels"
-        canvas.put(x + 1, y, said, Ink.DIM)
-        canvas.right(room.right, y, f"t = {clock_text(min(now, ends), whole)}", Ink.DIM)
-        y = draw_journey(canvas, Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0)), journey, now)
+    if loose:
+        canvas.put(room.x + 5, room.y, "MEMORY", Ink.DIM)
+        canvas.right(room.right - (16 if room.width >= 70 else 0), room.y, "ON THE CHIP", Ink.DIM)
+    array, unit = m.number("bytes.array"), m.quantity("bytes.array").unit
+    for name in ("eager", me):
+        journey, ends = _journey(m, name), _ns(m, f"time.{name}")
+        x = canvas.put(room.x, y, NAMES[name], EAGER if name == "eager" else FUSED)
+        canvas.put(x + 1, y, "1 kernel" if len(journey.stops) == 1 else f"{len(journey.stops)} kernels", Ink.DIM)
+        canvas.right(room.right, y, f"t = {clock_text(min(now, ends), end)}", Ink.DIM)
+        inner = Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0))
+        y = draw_journey(canvas, inner, journey, now, kernel=13, notes=14 if room.width >= 70 else 0)
         if y >= room.bottom:
             return
-        moved = number_text(journey.travelled(now) * array)
-        x = canvas.put(room.x + 5, y, f"moved {moved} {unit}", Ink.STRONG)
+        x = canvas.put(room.x + 5, y, f"moved {number_text(journey.travelled(now) * array)} {unit}", Ink.STRONG)
         if now >= ends:
-            canvas.put(x, y, f" in {journey.trips} trips, {clock_text(ends, whole)}", Ink.STRONG)
+            canvas.put(x, y, f" in {journey.trips} trips, {clock_text(ends, end)}", Ink.STRONG)
         y += 3 if loose else 2
-    if y < room.bottom:
-        x = legend(
-            canvas,
-            room.x,
-            min(y, room.bottom - 1),
-            [("──▶", Ink.TEXT, "read"), ("◀──", Ink.TEXT, "written"), ("──▶", Ink.LOOK, "tmp")],
-            room.right,
-        )
-        canvas.put(x, min(y, room.bottom - 1), f"an array: {number_text(array)} {unit}", Ink.DIM)
-    if y + 2 < room.bottom and now >= whole:
-        saved = (EAGER_TRIPS - FUSED_TRIPS) * array
-        text = f"{number_text(saved)} {unit} less to move: tmp was written once, read once, and thrown away."
-        paragraph(canvas, Box(room.x, y + 2, room.width, room.bottom - y - 2), text, Ink.LOOK)
+    y = min(y, room.bottom - 1)
+    arrows = [("──▶", Ink.TEXT, "read"), ("◀──", Ink.TEXT, "written"), ("──▶", Ink.LOOK, "tmp")]
+    x = legend(canvas, room.x, y, arrows, room.right)
+    canvas.put(x, y, f"an array: {number_text(array)} {unit}", Ink.DIM)
+    _memory_asked_for(m, canvas, Box(box.x, y + 2, box.width, max(box.bottom - y - 2, 0)), me, now >= end)
+
+
+def _memory_asked_for(m: Measurement, canvas: Canvas, box: Box, me: str, done: bool) -> None:
+    """That tmp really exists: what each entrant asked the allocator for, where there is room for it."""
+    other = me if m.has(f"memory.{me}") else "triton"
+    if box.height < 5 or not m.has("memory.eager"):
+        return
+    room = titled(canvas, box, "MEMORY ASKED FOR DURING THE CALL", "● counted by torch's allocator", rule=True)
+    bars = [
+        Bar(NAMES[name].ljust(13), m.number(f"memory.{name}"), f"{m.quantity(f'memory.{name}').text}: {what}", ink)
+        for name, what, ink in (("eager", "tmp and c", EAGER), (other, "c", FUSED))
+    ]
+    y = labelled_bars(canvas, room, bars, m.number("memory.eager"))
+    if done and y + 1 < room.bottom:
+        saved = (EAGER_TRIPS - FUSED_TRIPS) * m.number("bytes.array")
+        text = f"{number_text(saved)} {m.quantity('bytes.array').unit} less to move: tmp is written, read, thrown away."
+        paragraph(canvas, Box(room.x, y + 1, room.width, room.bottom - y - 1), text, Ink.LOOK)
 
 
 def _race_lane(m: Measurement, name: str, me: str, end_ns: float) -> Lane:
@@ -126,7 +116,7 @@ def _race_lane(m: Measurement, name: str, me: str, end_ns: float) -> Lane:
         NAMES[name],
         legs,
         said=clock_text(whole, end_ns),
-        below=(f"{moved.text} in {trips} trips",),
+        below=(f"{trips} trips, {moved.text}",),
         strong=name in ("eager", me),
     )
 
@@ -157,6 +147,9 @@ def race(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) 
         wins, allow = m.number(f"speedup.{me}"), m.number("bytes.allow")
         text = f"{NAMES[me]} against eager: {wins:.2f} × in time, {allow:.2f} × in bytes."
         paragraph(canvas, Box(room.x, y + 1, room.width, 1), text, Ink.LOOK)
+    below_all = Box(box.x, y + 4, box.width, max(box.bottom - y - 4, 0))
+    if below_all.height >= 14 and m.has("gpu.eager"):
+        speedups(m, canvas, below_all, 1.0, rule=True)
 
 
 def _bytes_moved(m: Measurement, canvas: Canvas, box: Box, names: list[str], me: str, now: float) -> int:
@@ -168,8 +161,7 @@ def _bytes_moved(m: Measurement, canvas: Canvas, box: Box, names: list[str], me:
     high = EAGER_TRIPS * array
     bars = []
     for name in [one for one in names if one in ("eager", me)]:
-        trips = EAGER_TRIPS if name == "eager" else FUSED_TRIPS
-        moved = trips * array * min(now / _ns(m, f"time.{name}"), 1.0)
+        moved = _journey(m, name).travelled(now) * array
         ink = EAGER if name == "eager" else FUSED
         bars.append(Bar(NAMES[name].ljust(6), moved, f"{number_text(moved)} {unit}", ink))
     return labelled_bars(canvas, room, bars, high)
@@ -185,6 +177,8 @@ def kernels(m: Measurement, canvas: Canvas, box: Box, share: float, previous: st
     end = recorded_end_ns(m)
     now, me = share * end, rival(m)
     said: list[Lane] = []
+    label = max(len(NAMES[name]) for name in names) + 1
+    lines = 1 if room.height < 26 else 3
     for name in names:
         ran = m.one_series(f"ran.{name}")
         full = m.capture(f"ran.{name}").text.splitlines()
@@ -193,11 +187,11 @@ def kernels(m: Measurement, canvas: Canvas, box: Box, share: float, previous: st
             Leg(str(at + 1), x * 1e3, (x + y) * 1e3, ink) for at, (x, y) in enumerate(zip(ran.x, ran.y, strict=True))
         )
         below = tuple(
-            f"{at + 1} {clock_text(y * 1e3, end):>9}  {short_name(kernel)}"
+            line
             for at, (y, kernel) in enumerate(zip(ran.y, full, strict=True))
+            for line in _named(at + 1, clock_text(y * 1e3, end), short_name(kernel), room.width - label, lines)
         )
         said.append(Lane(NAMES[name], legs, below=below, strong=name in ("eager", me)))
-    label = max(len(lane.name) for lane in said) + 1
     y = room.y
     needed = sum(1 + len(lane.below) for lane in said) + 3
     gap = 1 if room.height >= needed + 2 * len(said) else 0
@@ -211,8 +205,7 @@ def kernels(m: Measurement, canvas: Canvas, box: Box, share: float, previous: st
         for text in lane.below:
             if y >= room.bottom - 2:
                 break
-            width = room.right - room.x - label
-            canvas.put(room.x + label, y, text if len(text) <= width else text[: width - 1] + "…", Ink.TEXT)
+            canvas.put(room.x + label, y, text, Ink.TEXT)
             y += 1
     y += gap
     if y + 1 < room.bottom:
@@ -225,6 +218,18 @@ def kernels(m: Measurement, canvas: Canvas, box: Box, share: float, previous: st
             [("█", EAGER, "eager"), ("█", FUSED, "fused, in the race"), ("█", OTHER, "fused")],
             room.right,
         )
+
+
+def _named(number: int, took: str, name: str, width: int, lines: int) -> tuple[str, ...]:
+    """A kernel's number, time and name, the name broken into lines; what is beyond them is cut with ``…``."""
+    head = f"{number} {took:>9}  "
+    pieces = wrap(name, max(width - len(head), 8))
+    shown = pieces[:lines]
+    if len(shown) < len(pieces):
+        # As much of the rest as the last line takes: the words of a template are long.
+        rest = " ".join(pieces[lines - 1 :])
+        shown[-1] = rest[: max(width - len(head), 8) - 1] + "…"
+    return tuple((head if at == 0 else " " * len(head)) + piece for at, piece in enumerate(shown))
 
 
 def _axis_only(end_ns: float, now_ns: float) -> Race:

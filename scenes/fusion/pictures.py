@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from gpu_explain.scenes.base import Measurement, Pace, View
-from gpu_explain.scenes.draw.box import Box, paragraph
+from gpu_explain.scenes.draw.box import Box
 from gpu_explain.scenes.draw.canvas import Canvas
-from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.fusion import curves, lanes
 
 LONGEST_S = 9.0
@@ -33,11 +32,3 @@ def frame(m: Measurement, view: View) -> Canvas:
     draw = (lanes.trips, lanes.race, lanes.kernels, curves.pays, curves.cache, curves.roof)[view.step]
     draw(m, canvas, box, share, "the previous choice" if view.previous else "")
     return canvas
-
-
-def conclude(canvas: Canvas, box: Box, text: str) -> Box:
-    """Keep the last row for a sentence that comes when the eye has seen it; returns the room above."""
-    if box.height < 14:
-        return box
-    paragraph(canvas, Box(box.x + 1, box.bottom - 1, box.width - 2, 1), text, Ink.LOOK)
-    return box.inside(bottom=2)

@@ -214,8 +214,8 @@ def _roof(m: Measurement) -> Words:
     )
     speed, allowed = m.number("roof.speedup"), m.number("roof.expected")
     look = (
-        f"{NAMES[me]} moves {number_text(mine)} GB/s, torch's add {number_text(add)}: fusion does not make memory "
-        f"faster. It wins {speed:.2f} × by making fewer trips (the roofs allow {allowed:.2f} ×)."
+        f"{NAMES[me]} moves {number_text(mine)} GB/s, torch's add {number_text(add)}: memory gets no faster. "
+        f"Fusion wins {speed:.2f} × by making fewer trips (the roofs allow {allowed:.2f} ×)."
     )
     return Words(
         text,

@@ -282,19 +282,23 @@ def test_a_worker_killed_while_nothing_is_measured_is_told_and_replaced_on_deman
 
 def test_a_scene_that_needs_a_fresh_worker_gets_one(open_source: Opener) -> None:
     ear = open_source()
-    fresh = tiny(fresh_worker=True)
+    fresh = tiny(id="fresh", fresh_worker=True)
     ear.source.start()
     ready = ear.until(Ready)
     assert isinstance(ready, Ready)
     ear.source.ask(fresh, {})
     first = pid_of(ear.answer())
     assert first == int(ready.versions["pid"])  # nothing was measured in it yet, so it was fresh
-    ear.source.ask(fresh, {})
+    ear.source.ask(fresh, {"size": "big"})
+    assert pid_of(ear.answer()) == first  # another choice: what does not depend on it stands
+    ear.source.ask(fresh, {}, again=True)
     second = pid_of(ear.answer())
     assert second != first
     assert gone(first)
     ear.source.ask(SCENE, {})
     assert pid_of(ear.answer()) == second
+    ear.source.ask(fresh, {})
+    assert pid_of(ear.answer()) != second  # another scene has been there
 
 
 def test_closing_ends_the_worker_even_when_it_hangs(open_source: Opener) -> None:
