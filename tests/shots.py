@@ -101,7 +101,7 @@ def screens(
     why_not = {one.id: source.can_show(one) for one in scenes}
     welcome = Welcome(source.label, source.live, m.device, m.versions, source.neighbours, tuple(scenes), why_not)
     made = {"start": start(welcome, width, height)}
-    stage = Stage(source.label, lambda chosen: source.offered(scene, chosen))
+    stage = Stage(scene.id, source.label, "", lambda chosen: source.offered(scene, chosen))
     begin = State(scene, device=m.device, live=source.live, chosen=dict(m.chosen), shown=m)
     for index, step in enumerate(scene.steps):
         state = to_step(begin, index, 0.0)

@@ -5,37 +5,29 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.command import Provider
 from textual.message import Message
 from textual.theme import Theme
 
 from gpu_explain.app.source import Event, Lost, Source
-from gpu_explain.app.walkthrough import state as moves
-from gpu_explain.app.walkthrough.clock import Clock, Playhead
-from gpu_explain.app.walkthrough.commands import ActionCommands
+from gpu_explain.app.walkthrough.clock import Clock
 from gpu_explain.app.walkthrough.looks import Depth, depth_of, glyphs_for
 from gpu_explain.app.walkthrough.paint.start import Welcome
-from gpu_explain.app.walkthrough.paint.walk import Stage
 from gpu_explain.app.walkthrough.panels import Close, Go, Panel
-from gpu_explain.app.walkthrough.panels.code import Code
-from gpu_explain.app.walkthrough.panels.goto import GoTo
-from gpu_explain.app.walkthrough.panels.prose import Help, Notes
-from gpu_explain.app.walkthrough.panels.where import Where
-from gpu_explain.app.walkthrough.screens.blank import Blank
-from gpu_explain.app.walkthrough.screens.dialog import Dialog
 from gpu_explain.app.walkthrough.screens.sheet import Sheet
 from gpu_explain.app.walkthrough.screens.start import StartScreen
-from gpu_explain.app.walkthrough.screens.walk import Walk
-from gpu_explain.app.walkthrough.state import State
 from gpu_explain.scenes.base import Problem, Scene
 from gpu_explain.scenes.base.protocol import Failed, Measured, Progress, Ready
 from gpu_explain.scenes.draw.ink import GROUND, PAPER, SKY, YELLOW
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+    from gpu_explain.app.walkthrough.screens.walk import Walk
 
 THEME = Theme(
     "gpu-explain",
@@ -50,6 +42,13 @@ THEME = Theme(
 """For what the terminal library draws itself: the command palette."""
 
 
+def _commands() -> type[Provider]:
+    """The command palette's entries; nobody needs them before it opens."""
+    from gpu_explain.app.walkthrough.commands import ActionCommands
+
+    return ActionCommands
+
+
 class Heard(Message):
     """Something the source said, brought over from its thread."""
 
@@ -62,7 +61,7 @@ class Heard(Message):
 class Walkthrough(App[int]):
     """gpu-explain in a terminal."""
 
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {ActionCommands}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
     ENABLE_COMMAND_PALETTE = True
     TITLE = "gpu-explain"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "leave", "Quit", show=False, priority=True, system=True)]
@@ -102,18 +101,18 @@ class Walkthrough(App[int]):
         """What ended the app, when it was a mistake of its own."""
         self._depth = depth or depth_of(self.console.color_system, self.no_color)
         self._glyphs = glyphs_for(encoding or getattr(sys.__stdout__, "encoding", None))
-        self._kept: dict[str, State] = {}
         self._walk: Walk | None = None
         self._start: StartScreen | None = None
-        self._stages: dict[str, Stage] = {}
+        # Before anything is laid out: a theme set later would have every style computed twice.
+        self.register_theme(THEME)
+        self.set_reactive(App.theme, THEME.name)
+        self.stylesheet.set_variables(self.get_css_variables())
         if self._depth is not Depth.FULL:
             # The terminal's own sixteen colours must stay theirs and not be turned into true ones.
             self.ansi_color = True
 
     def on_mount(self) -> None:
         """Show the first screen, then begin to open the source: the screen never waits for a GPU."""
-        self.register_theme(THEME)
-        self.theme = THEME.name
         self.source.listen(self._listen)
         if self._first is not None:
             self.open_scene(self._first)
@@ -141,29 +140,15 @@ class Walkthrough(App[int]):
         """Take an event from whatever thread it comes on; the app handles it in its own."""
         self.post_message(Heard(event))
 
-    def stage(self, scene: Scene) -> Stage:
-        """What the screen knows beside a scene's state; the same object until something changed."""
-        opening = "" if self.source.device is not None else "Opening the GPU …"
-        if opening and self._notice is not None:
-            opening = self._notice.sentence
-        kept = self._stages.get(scene.id)
-        if kept is None or (kept.label, kept.opening) != (self.source.label, opening):
+    def opening(self) -> str:
+        """What to say while there is no GPU yet; empty once there is one."""
+        if self.source.device is not None:
+            return ""
+        return self._notice.sentence if self._notice is not None else "Opening the GPU …"
 
-            def offered(chosen: Mapping[str, str]) -> bool:
-                return self.source.offered(scene, chosen)
-
-            kept = self._stages[scene.id] = Stage(self.source.label, offered, opening)
-        return kept
-
-    def asked_by(self, walk: Walk, again: bool) -> None:
-        """Send a walk's choices to the source."""
-        why_not = self.source.can_show(walk.state.scene)
-        if why_not:
-            problem = Problem("cannot-show", f"{walk.state.scene.title} cannot be shown here", why_not)
-            walk.become(replace(walk.state, problem=problem, waiting=None))
-            return
-        request = self.source.ask(walk.state.scene, walk.state.chosen, again=again)
-        walk.become(moves.asked(walk.state, request))
+    def why_not(self) -> dict[str, str]:
+        """For each scene's id why it cannot be shown here; empty when it can."""
+        return {scene.id: self.source.can_show(scene) for scene in self.scenes}
 
     def on_heard(self, message: Heard) -> None:
         """Something the source said."""
@@ -172,7 +157,7 @@ class Walkthrough(App[int]):
         if isinstance(event, Ready):
             self._notice = self._given_notice
             if walk is not None:
-                walk.become(moves.met(walk.state, self.source.device))
+                walk.meet()
         elif isinstance(event, Lost):
             if event.problem.id != "idle":
                 self._notice = event.problem
@@ -197,7 +182,7 @@ class Walkthrough(App[int]):
             versions=self.source.versions,
             neighbours=tuple(self.source.neighbours),
             scenes=self.scenes,
-            why_not={scene.id: self.source.can_show(scene) for scene in self.scenes},
+            why_not=self.why_not(),
             notice=self._notice,
             at=at,
         )
@@ -223,30 +208,20 @@ class Walkthrough(App[int]):
             self.to_start(force=True)
         elif self._walk is not None and self._walk.state.scene.id == answer.scene:
             if answer.step is not None:
-                self._walk.become(moves.to_step(self._walk.state, answer.step, self.clock()))
+                self._walk.to_step(answer.step)
         else:
             self.open_scene(answer.scene, answer.step)
 
     def open_scene(self, id: str, step: int | None = None) -> None:
         """Walk through a scene: from where it was left, or from ``step``."""
+        from gpu_explain.app.walkthrough.screens.walk import Walk
+
         scene = next(scene for scene in self.scenes if scene.id == id)
-        now = self.clock()
-        before = self._walk.state if self._walk is not None else None
-        if before is not None:
-            self._kept[before.scene.id] = replace(before, waiting=None, focus=moves.Focus.STEPS, typed="")
-        state = self._kept.get(id) or State(scene, live=self.source.live)
-        motion = before.motion if before is not None else self.animation_level != "none"
-        play = Playhead(now, speed=before.play.speed if before is not None else 1.0)
-        state = moves.met(replace(state, motion=motion, play=play, remark=""), self.source.device)
-        if step is not None:
-            state = moves.to_step(state, step, now)
         if self._walk is None:
-            self._walk = Walk(state, self._sheet())
+            self._walk = Walk(scene, self._sheet(), step)
             self.push_screen(self._walk)
         else:
-            self._walk.become(state)
-        if state.shown is None or state.previous:
-            self._walk.ask()
+            self._walk.open(scene, step)
 
     def to_neighbour(self, by: int, at_end: bool = False) -> None:
         """The scene after or before that can be shown; at the ends it says so."""
@@ -261,7 +236,7 @@ class Walkthrough(App[int]):
                 return
             index += by
         said = "that was the last step: g goes anywhere, q quits" if by > 0 else "this is the first step"
-        self._walk.become(replace(self._walk.state, remark=said))
+        self._walk.remark(said)
 
     # Dialogs
 
@@ -270,32 +245,20 @@ class Walkthrough(App[int]):
 
     def open_panel(self, panel: Panel) -> None:
         """A dialog above whatever is there."""
+        from gpu_explain.app.walkthrough.screens.dialog import Dialog
+
         self.push_screen(Dialog(panel, self._sheet()), self._went)
-
-    def open_index(self) -> None:
-        """Go to any scene or step."""
-        state = self._walk.state if self._walk is not None else None
-        why_not = {scene.id: self.source.can_show(scene) for scene in self.scenes}
-        self.open_panel(GoTo.of(self.scenes, why_not, state.scene.id if state else "", state.step if state else 0))
-
-    def open_source(self, state: State) -> None:
-        """The files that ran."""
-        self.open_panel(Code.of(state))
-
-    def open_where(self, state: State) -> None:
-        """The evidence behind the step."""
-        self.open_panel(Where.of(state))
-
-    def open_notes(self, state: State) -> None:
-        """The speaker's notes."""
-        self.open_panel(Notes.of(state))
 
     def action_help(self) -> None:
         """Every key."""
+        from gpu_explain.app.walkthrough.panels.prose import Help
+
         self.open_panel(Help())
 
     def blank(self) -> None:
         """A dark screen."""
+        from gpu_explain.app.walkthrough.screens.blank import Blank
+
         self.push_screen(Blank(self._sheet()))
 
     def action_leave(self) -> None:

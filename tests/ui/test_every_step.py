@@ -27,7 +27,7 @@ SMALL_AND_ODD = ((60, 18), (99, 27), (100, 28), (161, 47))
 """Where layouts change, and sizes that nobody designs for."""
 
 STEPS = [(scene, index) for scene in all_scenes() for index in range(len(scene.steps))]
-STAGE = Stage("LIVE · Made-up GPU", lambda _chosen: True)
+STAGE = Stage("any", "LIVE · Made-up GPU", "", lambda _chosen: True)
 
 steps = pytest.mark.parametrize(("scene", "step"), STEPS, ids=[f"{s.id}-{s.steps[i].id}" for s, i in STEPS])
 sizes = pytest.mark.parametrize("size", [*SIZES, *SMALL_AND_ODD], ids=lambda size: f"{size[0]}x{size[1]}")

@@ -54,7 +54,8 @@ def column(state: State, offered: Offered, width: int, height: int) -> Column:
     # Blank lines between the sections are the first to go when there is not enough room.
     roomy = [*said, EMPTY], [*parameters, EMPTY] if parameters else [], measured(state, words, width - 2, True)
     tight = said, parameters, measured(state, words, width - 2, False)
-    for sections in (roomy, tight):
+    dense = _dense(said), *tight[1:]
+    for sections in (roomy, tight, dense):
         rows = _ruled(sections)
         if len(rows) + len(below) + 1 <= height:
             canvas = Canvas(width, height)
@@ -83,6 +84,7 @@ def two_columns(state: State, offered: Offered, left: int, width: int, height: i
             (_ruled((said, under)), roomy),
             (_ruled((said, under)), tight),
             (said, _ruled((over, tight))),
+            (_dense(said), _ruled((over, tight))),
         )
         if len(one) <= height and len(two) + len(below) <= height
     )
@@ -98,6 +100,11 @@ def two_columns(state: State, offered: Offered, left: int, width: int, height: i
         joins = (canvas.glyph(left - 1, y) == "─") + 2 * (canvas.glyph(left + 1, y) == "─")
         canvas.put(left, y, "│┤├┼"[joins], Ink.FAINT)
     return Column(canvas, max(words_column.hidden, numbers.hidden))
+
+
+def _dense(rows: list[Row]) -> list[Row]:
+    """Without free lines."""
+    return [row for row in rows if row]
 
 
 RULE: Row = (("─", Ink.FAINT),)

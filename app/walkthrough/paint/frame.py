@@ -1,13 +1,9 @@
-"""What stands around the words and the picture: header, divider, notice, status and footer."""
+"""What stands around every screen: the header, a line of keys, a notice, and the sentence for too small a screen."""
 
 from __future__ import annotations
 
-from gpu_explain.app.walkthrough.actions import footer_actions
-from gpu_explain.app.walkthrough.paint.layout import Layout, Room
 from gpu_explain.app.walkthrough.paint.text import Row, bar, clip, length, paragraph, put_row, put_rows
-from gpu_explain.app.walkthrough.state import Face, Focus, Offered, State
 from gpu_explain.scenes.base import Problem
-from gpu_explain.scenes.chapters import CHAPTERS
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 
@@ -65,65 +61,6 @@ def _trail(trail: tuple[str, ...], room: int) -> Row:
         if length(row) <= room:
             return row
     return ((clip(trail[-1], max(room, 0)), Ink.TITLE),)
-
-
-def trail_of(state: State) -> tuple[str, ...]:
-    """Chapter and scene as the header names them."""
-    scene = state.scene
-    chapter = CHAPTERS.get(scene.chapter)
-    return (*((f"{scene.chapter} {chapter}",) if chapter else ()), f"{scene.number} {scene.title}")
-
-
-def footer(state: State, layout: Layout, offered: Offered, pace: Row = ()) -> Canvas:
-    """Two lines: a rule that holds what is being measured, and the keys."""
-    width = layout.width
-    canvas = Canvas(width, 2)
-    canvas.fill(0, 0, width, 1, "─", Ink.FAINT)
-    split = layout.room is Room.BOTH or (layout.room is Room.TURNS and state.face is Face.WORDS)
-    if split and state.problem is None:
-        canvas.put(layout.left, 0, "┴", Ink.FAINT)
-    said = status(state, offered)
-    if said:
-        put_row(canvas, 2, 0, ((" ", Ink.TEXT), *said, (" ", Ink.TEXT)), width - 1)
-    elif pace:
-        put_row(canvas, width - 3 - length(pace), 0, ((" ", Ink.TEXT), *pace, (" ", Ink.TEXT)))
-    keys(canvas, 1, state, layout)
-    return canvas
-
-
-def status(state: State, offered: Offered) -> Row:
-    """What is being measured and how to stop it, what the last key had to say, or what the parameter does."""
-    if state.waiting is not None:
-        doing = state.waiting.doing or "measuring"
-        row: Row = ((doing, Ink.LOOK),)
-        if state.waiting.share is not None:
-            row += ((f"  {bar(state.waiting.share, 10)} {state.waiting.share * 100:.0f} %", Ink.LOOK),)
-        row += ((" · Esc cancels", Ink.DIM),)
-        return (*row, (" · shown: the previous choice", Ink.WARN)) if state.previous else row
-    if state.remark:
-        return ((state.remark, Ink.WARN),)
-    parameter = state.parameter if state.focus is Focus.PARAMETERS else None
-    if parameter is None:
-        return ()
-    said: Row = ((parameter.help, Ink.DIM),) if parameter.help else ()
-    if state.greyed(parameter, offered):
-        why = "greyed: this GPU cannot do it" if state.live else "greyed: not in this recording"
-        said += ((" · " if said else "", Ink.DIM), (why, Ink.WARN))
-    return said
-
-
-def keys(canvas: Canvas, y: int, state: State, layout: Layout) -> None:
-    """The keys that matter here, as many as fit; first those of where the focus is."""
-    first: list[tuple[str, str]] = []
-    if state.focus is Focus.PARAMETERS:
-        first = [("↑↓", "parameter"), ("← →", "choice"), ("⇥", "on"), ("Esc", "done")]
-    elif state.focus is Focus.PICTURE:
-        first = [("←↑↓→", "move"), ("enter", "step in"), ("Esc", "step out")]
-    if layout.room is Room.TURNS:
-        first.insert(0, ("v", "picture" if state.face is Face.WORDS else "words"))
-    skip = set() if state.focus is Focus.STEPS else {"→", "←", "⇥"}
-    rest = [(a.shown, a.label) for a in footer_actions() if a.shown not in skip]
-    put_keys(canvas, y, first + rest)
 
 
 def put_keys(canvas: Canvas, y: int, pairs: list[tuple[str, str]]) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpu_explain.app.walkthrough.paint.column import Column, column, pace_text, two_columns
-from gpu_explain.app.walkthrough.paint.frame import footer, header, notice, too_small, trail_of
+from gpu_explain.app.walkthrough.paint.footer import footer
+from gpu_explain.app.walkthrough.paint.frame import header, notice, too_small
 from gpu_explain.app.walkthrough.paint.layout import SMALLEST, Layout, Room, divide
 from gpu_explain.app.walkthrough.paint.picture import picture
 from gpu_explain.app.walkthrough.paint.text import Row
 from gpu_explain.app.walkthrough.paint.tile import Tile
 from gpu_explain.app.walkthrough.state import Face, Offered, State
+from gpu_explain.scenes.chapters import CHAPTERS
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 
@@ -20,14 +22,16 @@ class Stage:
     """What the screen knows beside the scene's state.
 
     Attributes:
+        scene: Id of the scene.
         label: The source's label.
+        opening: What to say while there is no GPU yet.
         offered: Whether the source offers a set of choices for this scene.
-        opening: What to say while nothing can be asked yet.
     """
 
+    scene: str
     label: str
+    opening: str
     offered: Offered
-    opening: str = ""
 
 
 def layout_of(state: State, width: int, height: int) -> Layout:
@@ -44,7 +48,7 @@ def still_tiles(state: State, stage: Stage, width: int, height: int) -> tuple[tu
     split = layout.room is Room.BOTH or state.face is Face.WORDS
     progress = (state.step + 1, len(state.scene.steps))
     cross = layout.left if split else -1
-    tiles = [Tile(0, 0, header(width, stage.label, trail_of(state), progress, cross))]
+    tiles = [Tile(0, 0, header(width, stage.label, _trail_of(state), progress, cross))]
     words: Column | None = None
     if layout.room is Room.BOTH:
         words = column(state, stage.offered, layout.left, layout.body)
@@ -83,3 +87,10 @@ def picture_tile(state: State, stage: Stage, now: float, width: int, height: int
         return None
     x, wide, high = layout.picture
     return Tile(x, layout.top, picture(state, now, wide, high, stage.opening))
+
+
+def _trail_of(state: State) -> tuple[str, ...]:
+    """Chapter and scene as the header names them."""
+    scene = state.scene
+    chapter = CHAPTERS.get(scene.chapter)
+    return (*((f"{scene.chapter} {chapter}",) if chapter else ()), f"{scene.number} {scene.title}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -13,13 +14,18 @@ from textual.timer import Timer
 
 from gpu_explain.app.walkthrough import state as moves
 from gpu_explain.app.walkthrough.actions import ACTIONS
+from gpu_explain.app.walkthrough.clock import Playhead
 from gpu_explain.app.walkthrough.guard import Guarded
 from gpu_explain.app.walkthrough.paint.layout import Room
 from gpu_explain.app.walkthrough.paint.tile import Tile
 from gpu_explain.app.walkthrough.paint.walk import Stage, layout_of, picture_tile, still_tiles
+from gpu_explain.app.walkthrough.panels.code import Code
+from gpu_explain.app.walkthrough.panels.goto import GoTo
+from gpu_explain.app.walkthrough.panels.prose import Notes
+from gpu_explain.app.walkthrough.panels.where import Where
 from gpu_explain.app.walkthrough.screens.sheet import Sheet
 from gpu_explain.app.walkthrough.state import Face, Focus, State
-from gpu_explain.scenes.base import Problem
+from gpu_explain.scenes.base import Problem, Scene
 from gpu_explain.scenes.base.protocol import Failed, Measured, Progress
 
 if TYPE_CHECKING:
@@ -43,15 +49,18 @@ class Walk(Screen[None]):
         ),
     ]
 
-    def __init__(self, state: State, sheet: Sheet) -> None:
-        """A walk that begins with ``state``; ``sheet`` is a fresh one."""
+    def __init__(self, scene: Scene, sheet: Sheet, step: int | None = None) -> None:
+        """A walk through a scene; ``sheet`` is a fresh one."""
         super().__init__()
-        self.state = state
-        self._sheet = sheet
-        self._still: tuple[Tile, ...] = ()
-        self._still_of: tuple[State, Stage, int, int] | None = None
+        self._first = (scene, step)
+        self.state = State(scene)
         self.hidden = 0
         """Rows of words below the lower edge."""
+        self._sheet = sheet
+        self._kept: dict[str, State] = {}
+        self._stage: Stage | None = None
+        self._still: tuple[Tile, ...] = ()
+        self._still_of: tuple[State, Stage, int, int] | None = None
         self._ticker: Timer | None = None
         self._asking: Timer | None = None
 
@@ -65,9 +74,34 @@ class Walk(Screen[None]):
         yield self._sheet
 
     def on_mount(self) -> None:
-        """Start the ticker at rest."""
-        self._ticker = self.set_interval(1 / FRAMES, self._tick, pause=True)
-        self.become(self.state)
+        """Start the ticker at rest and open the scene."""
+        self._ticker = self.set_interval(1 / FRAMES, self.paint, pause=True)
+        self.state = replace(self.state, motion=self.app.animation_level != "none")
+        self.open(*self._first)
+
+    def open(self, scene: Scene, step: int | None = None) -> None:
+        """Walk through a scene: from where it was left, or from ``step``. Speed and motion stay as they are."""
+        before, now = self.state, self.host.clock()
+        self._kept[before.scene.id] = replace(before, waiting=None, focus=Focus.STEPS, typed="", remark="")
+        kept = self._kept.get(scene.id) or State(scene)
+        play = Playhead(now, speed=before.play.speed, held=before.play.held)
+        state = replace(kept, live=self.host.source.live, motion=before.motion, play=play)
+        state = moves.met(state, self.host.source.device)
+        self.become(state if step is None else moves.to_step(state, step, now))
+        if state.shown is None or state.previous or not state.shown.complete:
+            self.ask()
+
+    def stage(self) -> Stage:
+        """What the screen knows beside the state; the same object until something changed."""
+        source, scene = self.host.source, self.state.scene
+        known = (scene.id, source.label, self.host.opening())
+        if self._stage is None or (self._stage.scene, self._stage.label, self._stage.opening) != known:
+
+            def offered(chosen: Mapping[str, str]) -> bool:
+                return source.offered(scene, chosen)
+
+            self._stage = Stage(*known, offered)
+        return self._stage
 
     def on_resize(self) -> None:
         """Paint for the new size."""
@@ -95,7 +129,7 @@ class Walk(Screen[None]):
         """Show what there is now, and let the ticker run as long as the picture moves."""
         now = self.host.clock()
         width, height = self.app.size
-        stage = self.host.stage(self.state.scene)
+        stage = self.stage()
         key = (self.state, stage, width, height)
         if self._still_of is None or any(a is not b and a != b for a, b in zip(self._still_of, key, strict=True)):
             self._still, self.hidden = still_tiles(self.state, stage, width, height)
@@ -107,9 +141,6 @@ class Walk(Screen[None]):
                 self._ticker.resume()
             else:
                 self._ticker.pause()
-
-    def _tick(self) -> None:
-        self.paint()
 
     def hear(self, reply: Progress | Measured | Failed) -> None:
         """An answer of the source."""
@@ -133,7 +164,25 @@ class Walk(Screen[None]):
         if self._asking:
             self._asking.stop()
             self._asking = None
-        self.host.asked_by(self, again)
+        source, scene = self.host.source, self.state.scene
+        why_not = source.can_show(scene)
+        if why_not:
+            problem = Problem("cannot-show", f"{scene.title} cannot be shown here", why_not)
+            self.become(replace(self.state, problem=problem, waiting=None))
+        else:
+            self.become(moves.asked(self.state, source.ask(scene, self.state.chosen, again=again)))
+
+    def meet(self) -> None:
+        """The source has said which GPU it is."""
+        self.become(moves.met(self.state, self.host.source.device))
+
+    def to_step(self, step: int) -> None:
+        """Another step of this scene."""
+        self.become(moves.to_step(self.state, step, self.host.clock()))
+
+    def remark(self, said: str) -> None:
+        """Answer a key with a few words."""
+        self.become(replace(self.state, remark=said))
 
     # Walking
 
@@ -141,14 +190,14 @@ class Walk(Screen[None]):
         """The step after or before; beyond the ends the scene after or before."""
         step = self.state.step + by
         if 0 <= step < len(self.state.scene.steps):
-            self.become(moves.to_step(self.state, step, self.host.clock()))
+            self.to_step(step)
         else:
             self.host.to_neighbour(by, at_end=by < 0)
 
     def action_edge(self, step: int) -> None:
         """The first step, or the last."""
         last = len(self.state.scene.steps) - 1
-        self.become(moves.to_step(self.state, step if step >= 0 else last, self.host.clock()))
+        self.to_step(step if step >= 0 else last)
 
     def action_scene(self, by: int) -> None:
         """The scene after or before."""
@@ -172,7 +221,7 @@ class Walk(Screen[None]):
         if key in ("up", "down"):
             self.become(moves.to_row(state, 1 if key == "down" else -1))
         else:
-            self.become(moves.choose(state, 1 if key == "right" else -1, self.host.stage(state.scene).offered))
+            self.become(moves.choose(state, 1 if key == "right" else -1, self.stage().offered))
 
     def action_space(self) -> None:
         """The next step, wherever the focus is."""
@@ -216,7 +265,7 @@ class Walk(Screen[None]):
     def _move(self, key: str) -> None:
         state = self.state
         m = state.drawable
-        tile = picture_tile(state, self.host.stage(state.scene), self.host.clock(), *self.app.size)
+        tile = picture_tile(state, self.stage(), self.host.clock(), *self.app.size)
         if m is None or tile is None:
             return
         view = state.view(self.host.clock(), tile.canvas.width, tile.canvas.height)
@@ -250,19 +299,20 @@ class Walk(Screen[None]):
 
     def action_go_to(self) -> None:
         """The index."""
-        self.host.open_index()
+        state = self.state
+        self.host.open_panel(GoTo.of(self.host.scenes, self.host.why_not(), state.scene.id, state.step))
 
     def action_source(self) -> None:
         """The files that ran."""
-        self.host.open_source(self.state)
+        self.host.open_panel(Code.of(self.state))
 
     def action_where(self) -> None:
         """The evidence."""
-        self.host.open_where(self.state)
+        self.host.open_panel(Where.of(self.state))
 
     def action_notes(self) -> None:
         """The speaker's notes."""
-        self.host.open_notes(self.state)
+        self.host.open_panel(Notes.of(self.state))
 
     def action_face(self) -> None:
         """Words or picture, on a small screen."""
@@ -271,7 +321,7 @@ class Walk(Screen[None]):
             play = self.state.play.restarted(self.host.clock()) if words else self.state.play
             self.become(replace(self.state, face=Face.PICTURE if words else Face.WORDS, play=play, remark=""))
         else:
-            self.become(replace(self.state, remark="words and picture both have room here"))
+            self.remark("words and picture both have room here")
 
     def action_blank(self) -> None:
         """A dark screen."""

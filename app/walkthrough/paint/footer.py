@@ -1,0 +1,63 @@
+"""The footer of a walk: what is being measured, what a parameter does, and the keys that matter here."""
+
+from __future__ import annotations
+
+from gpu_explain.app.walkthrough.actions import footer_actions
+from gpu_explain.app.walkthrough.paint.frame import put_keys
+from gpu_explain.app.walkthrough.paint.layout import Layout, Room
+from gpu_explain.app.walkthrough.paint.text import Row, bar, length, put_row
+from gpu_explain.app.walkthrough.state import Face, Focus, Offered, State
+from gpu_explain.scenes.draw.canvas import Canvas
+from gpu_explain.scenes.draw.ink import Ink
+
+
+def footer(state: State, layout: Layout, offered: Offered, pace: Row = ()) -> Canvas:
+    """Two lines: a rule that holds what is being measured, and the keys."""
+    width = layout.width
+    canvas = Canvas(width, 2)
+    canvas.fill(0, 0, width, 1, "─", Ink.FAINT)
+    split = layout.room is Room.BOTH or (layout.room is Room.TURNS and state.face is Face.WORDS)
+    if split and state.problem is None:
+        canvas.put(layout.left, 0, "┴", Ink.FAINT)
+    said = status(state, offered)
+    if said:
+        put_row(canvas, 2, 0, ((" ", Ink.TEXT), *said, (" ", Ink.TEXT)), width - 1)
+    elif pace:
+        put_row(canvas, width - 3 - length(pace), 0, ((" ", Ink.TEXT), *pace, (" ", Ink.TEXT)))
+    keys(canvas, 1, state, layout)
+    return canvas
+
+
+def status(state: State, offered: Offered) -> Row:
+    """What is being measured and how to stop it, what the last key had to say, or what the parameter does."""
+    if state.waiting is not None:
+        doing = state.waiting.doing or "measuring"
+        row: Row = ((doing, Ink.LOOK),)
+        if state.waiting.share is not None:
+            row += ((f"  {bar(state.waiting.share, 10)} {state.waiting.share * 100:.0f} %", Ink.LOOK),)
+        row += ((" · Esc cancels", Ink.DIM),)
+        return (*row, (" · shown: the previous choice", Ink.WARN)) if state.previous else row
+    if state.remark:
+        return ((state.remark, Ink.WARN),)
+    parameter = state.parameter if state.focus is Focus.PARAMETERS else None
+    if parameter is None:
+        return ()
+    said: Row = ((parameter.help, Ink.DIM),) if parameter.help else ()
+    if state.greyed(parameter, offered):
+        why = "greyed: this GPU cannot do it" if state.live else "greyed: not in this recording"
+        said += ((" · " if said else "", Ink.DIM), (why, Ink.WARN))
+    return said
+
+
+def keys(canvas: Canvas, y: int, state: State, layout: Layout) -> None:
+    """The keys that matter here, as many as fit; first those of where the focus is."""
+    first: list[tuple[str, str]] = []
+    if state.focus is Focus.PARAMETERS:
+        first = [("↑↓", "parameter"), ("← →", "choice"), ("⇥", "on"), ("Esc", "done")]
+    elif state.focus is Focus.PICTURE:
+        first = [("←↑↓→", "move"), ("enter", "step in"), ("Esc", "step out")]
+    if layout.room is Room.TURNS:
+        first.insert(0, ("v", "picture" if state.face is Face.WORDS else "words"))
+    skip = set() if state.focus is Focus.STEPS else {"→", "←", "⇥"}
+    rest = [(a.shown, a.label) for a in footer_actions() if a.shown not in skip]
+    put_keys(canvas, y, first + rest)
