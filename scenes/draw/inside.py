@@ -59,16 +59,20 @@ def _axis(canvas: Canvas, box: Box, scale: Scale, now_ns: float, hidden: int = 0
     at = box.x + min(max(round(scale.at(now_ns)), 0), box.width - 1)
     canvas.put(at, y, "▲", Ink.LOOK)
     if hidden:
-        canvas.put(max(x + 2, at + 3), y, f" {hidden} more residents ", Ink.DIM)
+        middle = box.x + box.width // 2
+        canvas.put(x + 2 if at > middle else max(x + 2, middle), y, f" {hidden} more residents ", Ink.DIM)
 
 
 @dataclass(frozen=True)
 class WarpBar:
-    """One warp of a block: from when to when it worked, in ns after the block's start, and what it had."""
+    """One warp of a block: from when to when it worked, in ns after the block's start, and what it had.
+
+    ``None`` where its times were not kept.
+    """
 
     number: int
-    start_ns: float
-    end_ns: float
+    start_ns: float | None
+    end_ns: float | None
     text: str
     idle: bool = False
 
@@ -84,34 +88,43 @@ def warp_bars(canvas: Canvas, box: Box, bars: Sequence[WarpBar], lasts_ns: float
         here = one.number == chosen
         canvas.put(box.x, y, "▸" if here else " ", Ink.CURSOR if here else Ink.DIM)
         canvas.put(box.x + 1, y, f"warp {one.number}", Ink.STRONG if here else Ink.DIM)
-        start = max(round(scale.at(one.start_ns)), 0)
-        length = max(round(scale.at(one.end_ns)) - start, 1)
-        if one.idle:
-            canvas.put(left, y, "·" * cells, Ink.FAINT)
-        canvas.put(
-            left + start, y, ("▏" if one.idle and length == 1 else "█" * length), Ink.WORK_ALT if here else Ink.WORK
-        )
+        if one.start_ns is None or one.end_ns is None:
+            canvas.put(left, y, "┄" * cells, Ink.FAINT)
+        else:
+            start = max(round(scale.at(one.start_ns)), 0)
+            length = max(round(scale.at(one.end_ns)) - start, 1)
+            if one.idle:
+                canvas.put(left, y, "·" * cells, Ink.FAINT)
+            bar = "▏" if one.idle and length == 1 else "█" * length
+            canvas.put(left + start, y, bar, Ink.WORK_ALT if here else Ink.WORK)
         canvas.put(left + cells + 1, y, one.text, Ink.TEXT if here else Ink.DIM)
+
+
+_LANE = 3
+"""Cells at the left of a row of lanes for the number of its first lane."""
 
 
 def lane_columns(width: int, widest: int) -> int:
     """How many lanes stand in a row, a power of two, where an element's number takes ``widest`` cells."""
     columns = 1
-    while columns < 16 and columns * 2 * (widest + 1) <= width - 8:
+    while columns < 16 and _LANE + columns * 2 * (widest + 1) <= width:
         columns *= 2
     return columns
 
 
-def lanes(canvas: Canvas, box: Box, elements: Sequence[int | None], chosen: int | None) -> None:
-    """The element of each lane, as many lanes a row as fit; ``–`` where a lane has none."""
-    texts = [count_text(one) if one is not None else "–" for one in elements]
-    widest = max(len(text) for text in texts)
+def lanes_width(columns: int, widest: int) -> int:
+    """Cells that so many lanes in a row take."""
+    return _LANE + columns * (widest + 1)
+
+
+def lanes(canvas: Canvas, box: Box, texts: Sequence[str], widest: int, chosen: int | None) -> None:
+    """What each lane has, as many lanes a row as fit; ``–`` where a lane has nothing."""
     columns = lane_columns(box.width, widest)
     for lane, text in enumerate(texts):
         row, column = divmod(lane, columns)
         if row >= box.height:
             break
         if not column:
-            canvas.put(box.x, box.y + row, f"lane {lane:>2} ", Ink.DIM)
-        ink = Ink.CURSOR if lane == chosen else Ink.WORK_ALT if elements[lane] is not None else Ink.FAINT
-        canvas.right(box.x + 8 + column * (widest + 1) + widest, box.y + row, text, ink)
+            canvas.put(box.x, box.y + row, f"{lane:>2}", Ink.DIM)
+        ink = Ink.CURSOR if lane == chosen else Ink.FAINT if text == "–" else Ink.WORK_ALT
+        canvas.right(box.x + _LANE + column * (widest + 1) + widest, box.y + row, text, ink)

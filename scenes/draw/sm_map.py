@@ -6,7 +6,7 @@ cell places mean nothing either: residents fill it from the left.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -160,7 +160,7 @@ def totals_painter(trace: Trace) -> Painter:
 
 # -- the line of blocks, and time ------------------------------------------------------------------------------------
 
-LINE_LEGEND = (("▒", Ink.TAIL, "waiting"), ("█", Ink.WORK, "running"), ("─", Ink.DIM, "done"))
+LINE_LEGEND = (("░", Ink.TAIL, "waiting"), ("█", Ink.WORK, "running"), ("─", Ink.DIM, "done"))
 """What the parts of :func:`line_of_blocks` mean."""
 
 
@@ -217,21 +217,23 @@ def time_bar(
 
 
 def waiting_chart(canvas: Canvas, box: Box, trace: Trace, now_ns: float, end_ns: float, ink: Ink = Ink.TAIL) -> None:
-    """Blocks in line over time as an area, under a time bar of the same width; the top is all blocks but the first."""
-    text = time_text(end_ns)
-    left, cells = box.x + LABEL, max(box.width - LABEL - len(text) - 1, 1)
+    """Blocks in line over time as an area, under a time bar of the same width; the top is the whole grid.
+
+    A cell shows the line at the end of its time, so that blocks which start at once never seem to have waited.
+    """
+    left, cells = box.x + LABEL, max(box.width - LABEL - len(time_text(end_ns)) - 1, 1)
     starts, _ = _all_moments(trace)
-    top = max(trace.blocks - bisect_right(starts, 0), 1)
     base = box.bottom - 1
-    canvas.right(left - 1, box.y, count_text(top), Ink.DIM)
+    canvas.right(left - 1, box.y, count_text(trace.blocks), Ink.DIM)
     if box.height > 1:
         canvas.right(left - 1, base, "0", Ink.DIM)
+    for y in range(box.y, box.bottom):
+        canvas.put(left - 1, y, "┤" if y in (box.y, base) else "│", Ink.FAINT)
     for column in range(cells):
-        middle = (column + 0.5) / cells * end_ns
-        if middle > now_ns:
+        if (column + 0.5) / cells * end_ns > now_ns:
             break
-        count = trace.blocks - bisect_left(starts, middle)
-        eighths = max(round(count / top * box.height * 8), 1 if count else 0)
+        count = trace.blocks - bisect_right(starts, (column + 1) / cells * end_ns)
+        eighths = max(round(count / trace.blocks * box.height * 8), 1 if count else 0)
         for up in range(box.height):
             part = min(max(eighths - up * 8, 0), 8)
             if part:

@@ -24,9 +24,9 @@ STEPS = (
         "fill",
         "The map fills and drains",
         ("all-places-filled", "never-above-the-limit", "a-free-place-is-taken-at-once"),
-        "Let it play once without a word, then scrub back to the middle (tab, arrows). Ask what the line would look like "
-        "with blocks of 1024 threads, then choose them. People ask where on the chip SM 0 lies: nobody says. The number "
-        "is virtual, and a cell's place on this map means nothing.",
+        "Let it play once without a word, then scrub back to the middle (tab, arrows). Ask what the line looks like "
+        "with blocks of 1024 threads, then choose them. People ask where on the chip SM 0 lies: nobody says. The "
+        "number is virtual, and a cell's place on this map means nothing.",
         focus=("kernel", "trace"),
         needs=("launch",),
     ),
@@ -35,8 +35,8 @@ STEPS = (
         "Inside: block, warp, lane",
         ("every-warp-reported", "warps-stay-with-their-block", "every-element-once", "a-warp-has-neighbours"),
         "Step in with enter, out with escape, one level at a time, and say each level's name once. Then go to the last "
-        "block: most of its warps have nothing to do. Shared memory and barriers exist because a block's warps are always "
-        "on one SM; that is the reason why a block cannot be split.",
+        "block: most of its warps have nothing to do. Shared memory and barriers exist because a block's warps are "
+        "always on one SM; that is the reason why a block cannot be split.",
         focus=("kernel", "who"),
         needs=("launch",),
     ),
@@ -53,9 +53,9 @@ STEPS = (
         "flag",
         "Nobody may wait",
         ("who-fits-can-wait", "one-more-and-all-give-up", "the-awaited-comes-last"),
-        "Ask for a show of hands before it plays: what happens with one block more? This is the classic hang that works "
-        "on the developer's GPU and not on the customer's smaller one. The cure: end the kernel and launch another, or a "
-        "cooperative launch, which refuses a grid that does not fit.",
+        "Ask for a show of hands before it plays: what happens with one block more? This is the classic hang that "
+        "works on the developer's GPU and not on the customer's smaller one. The cure: end the kernel and launch "
+        "another, or a cooperative launch, which refuses a grid that does not fit.",
         focus=("flag",),
         needs=("launch", "flag"),
     ),
@@ -77,8 +77,8 @@ STEPS = (
         "smaller",
         "The same launch on fewer SMs",
         ("only-its-own-sms", "the-same-result-everywhere", "fewer-sms-more-waves"),
-        "This is what independence buys: the grid says how much work there is, the GPU how much of it at once. The next "
-        "scene asks what the last, half-empty wave costs.",
+        "This is what independence buys: the grid says how much work there is, the GPU how much of it at once. The "
+        "next scene asks what the last, half-empty wave costs.",
         focus=("kernel",),
         needs=("launch", "smaller"),
     ),

@@ -8,7 +8,7 @@ from gpu_explain.scenes.base import Cursor, Measurement, Trace, View
 from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
-from gpu_explain.scenes.draw.inside import WarpBar, lane_columns, lanes, rows_of_blocks, warp_bars
+from gpu_explain.scenes.draw.inside import WarpBar, lane_columns, lanes, lanes_width, rows_of_blocks, warp_bars
 from gpu_explain.scenes.draw.scale import count_text, time_text
 from gpu_explain.scenes.draw.sm_map import (
     FREE,
@@ -22,6 +22,7 @@ from gpu_explain.scenes.draw.sm_map import (
     residents_painter,
     sm_ids,
 )
+from gpu_explain.scenes.draw.timeline import Lanes
 
 MAP_ROWS = 12
 """Rows that the map may take where the levels below it are drawn as well."""
@@ -42,8 +43,12 @@ class Place:
 
 
 def freeze_ns(trace: Trace) -> float:
-    """The moment at which the map of this step stands still: half of the launch."""
-    return trace.span_ns / 2
+    """The moment at which the map of this step stands still: half way through the block that starts half way.
+
+    Not half of the span: with an even number of waves that would be the moment between two of them.
+    """
+    middle = trace.in_order[trace.blocks // 2]
+    return (trace.start_ns[middle] + trace.end_ns[middle]) / 2
 
 
 def kept_blocks(m: Measurement) -> frozenset[int]:
@@ -77,9 +82,7 @@ def move_inside(m: Measurement, view: View, key: str) -> Cursor:
     if key == "escape":
         return view.cursor[:-1]
     if key == "enter":
-        # From outside straight to the SM: an arrow has not been needed to choose it.
-        deepest = 4 if here.block in kept_blocks(m) else 2
-        return full[: min(len(view.cursor) + 1, deepest)]
+        return full[: len(view.cursor) + 1]
     if here.depth <= 1:
         cells = layout(_map_box(m, view), sm_ids(trace, int(m.number("fit.sms"))), int(m.number("fit.residents")))
         sm = moved(cells, here.sm, key)
@@ -92,7 +95,7 @@ def move_inside(m: Measurement, view: View, key: str) -> Cursor:
         by = {"up": -1, "left": -1, "down": 1, "right": 1}.get(key, 0)
         return (at, here.block, (here.warp + by) % int(m.number("grid.warps_per_block")))
     width = len(m.one_series("lanes").x)
-    columns = lane_columns(_half(view), _widest(m))
+    columns = _lane_columns(m, view)
     by = {"up": -columns, "left": -1, "down": columns, "right": 1}.get(key, 0)
     return (at, here.block, here.warp, (here.lane + by) % width)
 
@@ -108,13 +111,23 @@ def _next_block(trace: Trace, here: Place, key: str) -> int:
     return min(other, key=lambda block: abs(trace.start_ns[block] - trace.start_ns[here.block]))
 
 
+_BLOCK_WIDTH = 32
+"""Cells that the panel of a block's warps needs at least: number, bar, first and last element."""
+
+
+def _element_text(m: Measurement, element: int) -> str:
+    """An element's number, its thousands apart only where all numbers of the launch are short enough for that."""
+    return count_text(element) if int(m.value("elements")) <= 9_999_999 else str(element)
+
+
 def _widest(m: Measurement) -> int:
-    return len(count_text(int(m.value("elements"))))
+    return len(_element_text(m, int(m.value("elements"))))
 
 
-def _half(view: View) -> int:
-    """Width of the panel of lanes: the right half of the picture where there is room for two."""
-    return view.width // 2 - 1 if view.width >= 78 else view.width - 2
+def _lane_columns(m: Measurement, view: View) -> int:
+    """Lanes in a row, beside the block's panel where the picture is wide enough for both."""
+    room = view.width - 3 - (_BLOCK_WIDTH if view.width >= 78 else 0)
+    return lane_columns(room, _widest(m))
 
 
 # -- drawing ---------------------------------------------------------------------------------------------------------
@@ -132,26 +145,29 @@ def draw_inside(m: Measurement, view: View, canvas: Canvas, now_ns: float) -> No
         now_ns = (trace.start_ns[here.block] + trace.end_ns[here.block]) / 2
     cells = layout(_map_box(m, view), sm_ids(trace, int(m.number("fit.sms"))), int(m.number("fit.residents")))
     map_rows = min(cells.rows, MAP_ROWS) + 3
-    sm_rows = min(len(trace.rows(here.sm)), 8) + 2
+    all_rows = len(trace.rows(here.sm)) + 3
     deep_rows = _deep_rows(m, view)
     box = Box(0, 0, view.width, view.height)
-    if map_rows + sm_rows + 1 + deep_rows + 1 <= box.height:
-        sm_rows = min(len(trace.rows(here.sm)) + 2, box.height - map_rows - deep_rows - 2, 20)
-        heights = [map_rows, sm_rows + 1, box.height - map_rows - sm_rows - 1]
-        draws = [_draw_map, _draw_sm, _draw_deep]
+    if map_rows + min(all_rows, 11) + deep_rows <= box.height:
+        sm_rows = min(all_rows, box.height - map_rows - deep_rows)
+        heights, draws = [map_rows, sm_rows, box.height - map_rows - sm_rows], [_draw_map, _draw_sm, _draw_deep]
     elif here.depth <= 1:
-        heights, draws = [map_rows, box.height - map_rows], [_draw_map, _draw_sm]
+        heights, draws = [map_rows, min(all_rows, box.height - map_rows)], [_draw_map, _draw_sm]
     else:
-        sm_rows = min(sm_rows, box.height - deep_rows)
-        heights, draws = [max(sm_rows, 3), box.height - max(sm_rows, 3)], [_draw_sm, _draw_deep]
+        sm_rows = max(min(all_rows - 1, box.height - deep_rows), 3)
+        heights, draws = [sm_rows, box.height - sm_rows], [_draw_sm, _draw_deep]
+    if len(draws) == 3 and heights[2] - deep_rows >= 6:
+        heights[2] = max(deep_rows, min(heights[2], int(m.number("grid.warps_per_block")) + 5))
     for at, (part, draw) in enumerate(zip(box.stack(heights), draws, strict=True)):
         draw(m, view, canvas, part, here, now_ns, at > 0)
+    left = Box(0, sum(heights), view.width, view.height - sum(heights))
+    sm_by_sm(canvas, left, trace, int(m.number("fit.residents")), float(trace.span_ns))
 
 
 def _deep_rows(m: Measurement, view: View) -> int:
     """Rows of the panels of the block and the warp, title and sentence included."""
-    lanes_rows = len(m.one_series("lanes").x) // lane_columns(_half(view), _widest(m))
-    return max(lanes_rows, min(int(m.number("grid.warps_per_block")), 8)) + 3
+    lanes_rows = len(m.one_series("lanes").x) // _lane_columns(m, view)
+    return max(lanes_rows, min(int(m.number("grid.warps_per_block")), 8)) + 4
 
 
 def _draw_map(m: Measurement, view: View, canvas: Canvas, box: Box, here: Place, now: float, rule: bool) -> None:
@@ -194,11 +210,18 @@ def _draw_deep(m: Measurement, view: View, canvas: Canvas, box: Box, here: Place
     """The chosen block's warps and, beside them, the chosen warp's lanes; a sentence for the lane below both."""
     canvas.fill(box.x, box.y, box.width, 1, "─", Ink.FAINT)
     box = box.inside(top=1)
+    if m.number("grid.strangers") or m.number("grid.signed") != int(m.value("elements")):
+        said = "Some elements of this launch were not where they belong, so no lanes are drawn: see the claims."
+        paragraph(canvas, box.inside(left=1, right=1), said, Ink.BAD)
+        return
+    content = max(len(m.one_series("lanes").x) // _lane_columns(m, view), int(m.number("grid.warps_per_block")))
+    box = Box(box.x, box.y, box.width, min(box.height, content + 3))  # title, rows, a free one, the sentence
     if view.width >= 78:
-        left = Box(box.x, box.y, box.width - _half(view) - 1, box.height - 1)
-        right = Box(left.right, box.y, box.width - left.width, box.height - 1)
+        taken = lanes_width(_lane_columns(m, view), _widest(m)) + 2
+        left = Box(box.x, box.y, box.width - taken, box.height - 2)
+        right = Box(left.right, box.y, box.width - left.width, box.height - 2)
     else:
-        left, right = Box(box.x, box.y, box.width, 0), Box(box.x, box.y, box.width, box.height - 1)
+        left, right = Box(box.x, box.y, box.width, 0), Box(box.x, box.y, box.width, box.height - 2)
     _draw_block(m, view, canvas, left, here)
     _draw_warp(m, view, canvas, right, here)
     said = _lane_sentence(m, here)
@@ -212,20 +235,16 @@ def _draw_block(m: Measurement, view: View, canvas: Canvas, box: Box, here: Plac
     room = titled(canvas, box, f"BLOCK {count_text(here.block)}: {per_block} warp{'s' if per_block > 1 else ''}")
     if view.focused and here.depth == 3:
         canvas.put(box.x + 1, box.y, f"BLOCK {count_text(here.block)}", Ink.CURSOR)
-    if here.block not in kept_blocks(m):
-        kept = ", ".join(str(sm) for sm in sorted({trace.sm[b] for b in kept_blocks(m)}))
-        paragraph(
-            canvas, room, f"Warps' times are kept for the blocks of SM {kept}, to keep recordings small.", Ink.DIM
-        )
-        return
     start, end = m.one_series("warps.start"), m.one_series("warps.end")
-    first = start.x.index(here.block * per_block)
+    first = start.x.index(here.block * per_block) if here.block in kept_blocks(m) else None
     lasts = float(trace.end_ns[here.block] - trace.start_ns[here.block])
     bars = []
     for warp in range(per_block):
         have = [one for one in elements_of(m, here.block, warp) if one is not None]
-        said = f"{count_text(have[0])} – {count_text(have[-1])}" if have else "no element"
-        bars.append(WarpBar(warp, start.y[first + warp], end.y[first + warp], said, idle=not have))
+        said = f"{_element_text(m, have[0])} – {_element_text(m, have[-1])}" if have else "no element"
+        began = start.y[first + warp] if first is not None else None
+        done = end.y[first + warp] if first is not None else None
+        bars.append(WarpBar(warp, began, done, said, idle=not have))
     warp_bars(canvas, room, bars, lasts, here.warp)
 
 
@@ -249,28 +268,40 @@ def elements_of(m: Measurement, block: int, warp: int) -> tuple[int | None, ...]
 def _draw_warp(m: Measurement, view: View, canvas: Canvas, box: Box, here: Place) -> None:
     elements = elements_of(m, here.block, here.warp)
     title = f"WARP {here.warp}: {len(elements)} lanes"
-    room = titled(canvas, box, title, "each with its element")
+    room = titled(canvas, box, title, "lane, elements")
     if view.focused and here.depth == 4:
         canvas.put(box.x + 1, box.y, f"WARP {here.warp}", Ink.CURSOR)
-    if m.number("grid.strangers") or m.number("grid.signed") != int(m.value("elements")):
-        paragraph(canvas, room, "Some elements of this launch were not where they belong: see the claims.", Ink.BAD)
-        return
-    lanes(canvas, room, elements, here.lane if here.depth == 4 else None)
+    texts = [_element_text(m, one) if one is not None else "–" for one in elements]
+    lanes(canvas, room, texts, _widest(m), here.lane if here.depth == 4 else None)
 
 
 def _lane_sentence(m: Measurement, here: Place) -> str:
+    if here.block not in kept_blocks(m) and here.depth < 4:
+        trace = m.trace("launch")
+        kept = ", ".join(str(sm) for sm in sorted({trace.sm[b] for b in kept_blocks(m)}))
+        return f"┄ Warps' times are kept for SM {kept} only."
     element = elements_of(m, here.block, here.warp)[here.lane]
     threads, lanes_ = int(m.value("threads")), len(m.one_series("lanes").x)
     thread = here.warp * lanes_ + here.lane
     who = f"Block {count_text(here.block)}, warp {here.warp}, lane {here.lane}"
     if element is None:
-        return f"{who}: thread {thread} has no element; `if (i < n)` sends it home."
+        return f"{who}: no element is left for thread {thread}."
     return (
         f"{who}: element {count_text(here.block)} × {threads} + {here.warp} × {lanes_} + {here.lane}"
         f" = {count_text(element)}"
     )
 
 
-def time_of(m: Measurement) -> str:
-    """When the map of this step stands still, in words."""
-    return time_text(freeze_ns(m.trace("launch")))
+def sm_by_sm(canvas: Canvas, box: Box, trace: Trace, residents: int, now_ns: float) -> None:
+    """What is left of a tall picture: lanes of the first SMs over time, as the next scene draws them."""
+    if box.height < 5:
+        return
+    room = titled(canvas, box, "SM BY SM OVER TIME", "height: blocks resident", rule=True)
+    # As wide as the time bar above, which leaves room for its last label.
+    lanes = Lanes(trace, residents, float(trace.span_ns), now_ns)
+    lane_box = Box(room.x, room.y, room.width - len(time_text(trace.span_ns)), 1)
+    shown = trace.sms if len(trace.sms) <= room.height else trace.sms[: room.height - 1]
+    for y, sm in enumerate(shown, room.y):
+        lanes.lane(canvas, lane_box, y, sm)
+    if len(shown) < len(trace.sms):
+        canvas.put(room.x + 8, room.y + len(shown), f"⋮ {len(trace.sms) - len(shown)} more SMs", Ink.DIM)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from gpu_explain.scenes.base import Measurement, Trace
-from gpu_explain.scenes.draw.box import Box, titled
+from gpu_explain.scenes.draw.box import Box, legend, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.plot import Plot, Tick
 from gpu_explain.scenes.draw.scale import count_text
+
+LATE = "↓"
 
 
 def draw_order(m: Measurement, canvas: Canvas, box: Box, now_ns: float, origin: str, *, focused: bool) -> None:
@@ -39,7 +41,7 @@ def arrivals(trace: Trace) -> tuple[int, ...]:
 def _first(canvas: Canvas, room: Box, trace: Trace) -> None:
     """Place, block and SM of the first to arrive, as many as fit."""
     order = arrivals(trace)
-    widest = max(len(str(trace.sms[-1])), 4) + 1
+    widest = max(len(str(trace.blocks)), 4) + 1
     shown = order[: max((room.width - 8) // widest, 0)]
     for y, word in enumerate(("arrived", "block", "on SM"), room.y):
         canvas.put(room.x, y, word, Ink.DIM)
@@ -49,8 +51,9 @@ def _first(canvas: Canvas, room: Box, trace: Trace) -> None:
         late = block < highest
         highest = max(highest, block)
         canvas.right(end, room.y, f"{place + 1}.", Ink.DIM)
-        canvas.right(end, room.y + 1, count_text(block), Ink.LOOK if late else Ink.STRONG)
+        canvas.right(end, room.y + 1, f"{LATE if late else ''}{block}", Ink.LOOK if late else Ink.STRONG)
         canvas.right(end, room.y + 2, str(trace.sm[block]), Ink.WORK_ALT)
+    legend(canvas, room.x + 8, room.y + 3, [(LATE, Ink.LOOK, "late: after a block with a higher number")], room.right)
 
 
 def _drift(canvas: Canvas, box: Box, trace: Trace, now_ns: float) -> None:

@@ -31,7 +31,7 @@ from gpu_explain.scenes.draw.sm_map import (
     waiting_chart,
 )
 from gpu_explain.scenes.draw.timeline import Lanes, residents_chart
-from gpu_explain.scenes.sm_map.inside import draw_inside, freeze_ns, move_inside
+from gpu_explain.scenes.sm_map.inside import draw_inside, freeze_ns, move_inside, sm_by_sm
 from gpu_explain.scenes.sm_map.order import draw_order
 
 FILL, INSIDE, ORDER, FLAG, TWINS, SMALLER = range(6)
@@ -68,6 +68,8 @@ def pace(m: Measurement, step: int) -> Pace:
     if not traces:
         return Pace(0.0)
     gpu_ns = freeze_ns(traces[0]) if step == INSIDE else float(max(trace.span_ns for trace in traces))
+    if step == FLAG:
+        return Pace(6.0, gpu_ns, lead=0.6)  # a wait that is felt
     longest = max(*(trace.median_duration_ns for trace in traces), 1.0)
     seconds = min(max(gpu_ns / longest * BLOCK_SECONDS, 2.0), 4.0 if step == INSIDE else LONGEST_SECONDS)
     return Pace(seconds + 0.6, gpu_ns, lead=0.6)
@@ -125,6 +127,7 @@ def _fill(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     canvas.put(room.x, room.y + 1, "blocks", Ink.DIM)
     line_of_blocks(canvas, room.x + LABEL, room.y + 1, room.width - LABEL, trace, now)
     ids = sm_ids(trace, sms)
+    # Counters, line, a free row, time bar, legend; the rest of the room is for the map and then for charts.
     charts = _charts_height(room.height - 5 - layout(_inner(room, 0), ids, residents).rows)
     area = _inner(room, charts)
     cells = layout(area, ids, residents)
@@ -133,8 +136,9 @@ def _fill(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     bar = Box(room.x, y + 1 if area.bottom > y else y, room.width, 1)
     time_bar(canvas, bar, now, float(trace.span_ns), focused=view.focused)
     if charts:
-        top, below = Box(room.x, bar.y + 1, room.width, charts).stack((charts // 2, charts - charts // 2))
-        _charts(canvas, top, below, trace, residents * sms, now)
+        _charts(canvas, Box(room.x, bar.y + 1, room.width, charts), trace, residents * sms, now)
+        below = bar.y + 1 + charts
+        sm_by_sm(canvas, Box(box.x, below, box.width, room.bottom - 1 - below), trace, residents, now)
     entries = [("·", Ink.FAINT, "free"), *LINE_LEGEND]
     if over:
         least, most = (f(len(blocks) for blocks in trace.by_sm.values()) for f in (min, max))
@@ -157,18 +161,21 @@ def _inner(room: Box, charts: int) -> Box:
 
 
 def _charts_height(spare: int) -> int:
-    """Rows for the two charts: none where there is no room for both, at most seven each."""
-    return 0 if spare < 6 else min(spare, 14)
+    """Rows for the charts: both, the line alone, or none where there is no room; at most eight each."""
+    return min(spare, 16) if spare >= 6 else spare if spare >= 3 else 0
 
 
-def _charts(canvas: Canvas, top: Box, below: Box, trace: Trace, capacity: int, now: float) -> None:
+def _charts(canvas: Canvas, box: Box, trace: Trace, capacity: int, now: float) -> None:
     """Blocks in line and blocks running over the time of the bar above."""
-    _, running, _ = progress(trace, now)
-    waiting, *_ = progress(trace, now)
+    waiting, running, _ = progress(trace, now)
+    both = box.height >= 6
+    top, below = box.stack((box.height // 2 if both else box.height, box.height - box.height // 2 if both else 0))
     canvas.put(top.x + LABEL, top.y, f"IN LINE  {count_text(waiting)}", Ink.DIM)
     waiting_chart(canvas, top.inside(top=1), trace, now, float(trace.span_ns))
+    if not both:
+        return
     canvas.put(below.x + LABEL, below.y, f"RUNNING  {count_text(running)}", Ink.DIM)
-    # The chart of residents ends at the box; the time bar leaves room for its last label.
+    # The chart of residents ends at its box; the time bar leaves room for its last label.
     width = below.width - len(time_text(trace.span_ns)) - 1
     lanes = Lanes(trace, max(capacity, 1), float(trace.span_ns), now)
     residents_chart(canvas, Box(below.x, below.y + 1, width + 1, below.height - 1), lanes, capacity)
@@ -185,6 +192,9 @@ def _order(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
 # -- races of maps ---------------------------------------------------------------------------------------------------
 
 
+Entries = Sequence[tuple[str, Ink, str]]
+
+
 @dataclass(frozen=True)
 class Panel:
     """One launch among others: its heading, its map, and what is said of it once it is over."""
@@ -197,7 +207,7 @@ class Panel:
     done: str
 
 
-def _race(m: Measurement, view: View, canvas: Canvas, room: Box, panels: Sequence[Panel], entries: object) -> int:
+def _race(m: Measurement, view: View, canvas: Canvas, room: Box, panels: Sequence[Panel], entries: Entries) -> int:
     """Maps under each other (beside each other where there is room), on one clock; returns the first free row."""
     now, end = _now(m, view), pace(m, view.step).gpu_ns
     beside = room.width >= 110 and len(panels) == 2
@@ -217,9 +227,24 @@ def _race(m: Measurement, view: View, canvas: Canvas, room: Box, panels: Sequenc
         time_bar(canvas, Box(room.x, y, room.width, 1), now, end, focused=view.focused)
         y += 1
     if y < room.bottom:
-        legend(canvas, room.x, y, entries, room.right)  # type: ignore[arg-type]
+        legend(canvas, room.x, y, entries, room.right)
         y += 1
-    return y
+    return _areas(canvas, Box(room.x, y, room.width, room.bottom - y), panels, now, end)
+
+
+def _areas(canvas: Canvas, box: Box, panels: Sequence[Panel], now: float, end: float) -> int:
+    """Blocks running over the time of the bar above, one chart a panel, on one scale; returns the first free row."""
+    rows = min(box.height // len(panels), 7)
+    if rows < 3:
+        return box.y
+    top = max(panel.sms * panel.residents for panel in panels)
+    width = box.width - len(time_text(end))
+    for part, panel in zip(box.stack([rows] * len(panels)), panels, strict=True):
+        _, running, _ = progress(panel.trace, now)
+        canvas.put(part.x + LABEL, part.y, f"RUNNING  {panel.heading}: {count_text(running)} blocks", Ink.DIM)
+        lanes = Lanes(panel.trace, top, end, now)
+        residents_chart(canvas, Box(part.x, part.y + 1, width, rows - 1), lanes, top)
+    return box.y + rows * len(panels)
 
 
 def _boxes(room: Box, panels: Sequence[Panel], *, beside: bool) -> tuple[Box, ...]:
@@ -294,14 +319,15 @@ def _flag(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         ("✗", Ink.BAD, "gave up"),
         ("◆", Ink.LOOK, "the last, set it"),
     ]
-    y = _race(m, view, canvas, room, panels, entries)
+    kept = 2 if room.height >= 18 else 0  # for the sentence
+    y = _race(m, view, canvas, room.inside(bottom=kept), panels, entries)
     if y + 1 < room.bottom and now >= more.span_ns:
         last = more.blocks - 1
         paragraph(
             canvas,
             Box(room.x, y + 1, room.width, room.bottom - y - 1),
-            f"Block {count_text(last)}, for which all others waited, began after {time_text(more.start_ns[last])}: "
-            f"when the first of them gave up its place.",
+            f"Block {count_text(last)} began only after {time_text(more.start_ns[last])}: "
+            "another had to give up its place first.",
             Ink.LOOK,
         )
 
@@ -313,7 +339,7 @@ def _plain_panel(heading: str, trace: Trace, sms: int, residents: int, now: floa
     return Panel(heading, trace, sms, residents, paint, f"over after {time_text(trace.span_ns)}, {spread} blocks an SM")
 
 
-_PLAIN_LEGEND = [
+_PLAIN_LEGEND: Entries = [
     (RUNNING, Ink.WORK, "running"),
     (FRESH, Ink.LOOK, "just started"),
     (FREE, Ink.FAINT, "free"),
@@ -369,4 +395,15 @@ def _smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         sms = int(trace.name.split(".")[1])
         residents = int(m.number(f"sms.{sms}.capacity")) // sms
         panels.append(_plain_panel(f"{sms} SMs", trace, sms, residents, now))
-    _race(m, view, canvas, room, panels, _PLAIN_LEGEND)
+    took = len(panels) + 2 if room.height >= 24 else 0
+    y = _race(m, view, canvas, room.inside(bottom=took), panels, _PLAIN_LEGEND)
+    if not took:
+        return
+    part = titled(canvas, Box(box.x, y, box.width, took), "WHAT IT TOOK", "first start to last end", rule=True)
+    bars = []
+    for panel in panels:
+        waves = int(m.number(f"sms.{panel.sms}.rounds"))
+        said = f"{time_text(panel.trace.span_ns)}, {'1 wave' if waves == 1 else f'{waves} waves'}"
+        bars.append(Bar(panel.heading, float(panel.trace.span_ns), said, Ink.WORK_ALT))
+    high = max(bar.value for bar in bars)
+    labelled_bars(canvas, part, bars, high, played=now / high)

@@ -107,8 +107,8 @@ def _order(m: Measurement) -> Words:
         look = f"One block has no order. It ran on SM {trace.sm[0]}; another launch may choose another."
     elif late or elsewhere:
         look = (
-            f"{_some(late, 'block')} of {count_text(blocks)} arrived after one with a higher number, and launched again "
-            f"{count_text(elsewhere)} ran on another SM. Rely on neither."
+            f"{_some(late, 'block')} of {count_text(blocks)} arrived after one with a higher number, and launched "
+            f"again {count_text(elsewhere)} ran on another SM. Rely on neither."
         )
     else:
         look = (
@@ -178,7 +178,8 @@ def _twins(m: Measurement) -> Words:
     ratio = m.number("twin.ratio")
     same = 0.9 <= ratio <= 1.1
     look = (
-        f"Both maps fill and drain alike: {m.quantity('twin.CUDA.span').text} and {m.quantity('twin.Triton.span').text}."
+        f"Both maps fill and drain alike: {m.quantity('twin.CUDA.span').text} and "
+        f"{m.quantity('twin.Triton.span').text}."
         if same
         else f"Triton takes {ratio:.2f} times as long: {m.quantity('twin.Triton.span').text} against "
         f"{m.quantity('twin.CUDA.span').text}."
@@ -212,8 +213,8 @@ def _smaller(m: Measurement) -> Words:
         int(q.name.split(".")[1]) for q in m.quantities if q.name.startswith("sms.") and q.name.endswith(".seen")
     )
     about = (
-        "Because no block may rely on another, blocks may run in any order, on any number of SMs. A green context hands "
-        "the launch only some of them: a smaller GPU, for real. "
+        "Because no block may rely on another, blocks may run in any order, on any number of SMs. A green context "
+        "hands the launch only some of them: a smaller GPU, for real. "
     )
     if not counts:
         return Words(about, f"This could not be measured here: {m.why_missing('smaller')}.", ())

@@ -1,0 +1,410 @@
+"""What the scene on where blocks run says holds on other GPUs too, and falls when the data are bad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from math import inf
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpu_explain.kernels import flag, grid
+from gpu_explain.scenes.base import Findings, Measurement, Nature, Neighbour, Outcome, Quantity, Series, Trace, View
+from gpu_explain.scenes.registry import find_scene
+from gpu_explain.scenes.sm_map.inside import elements_of, kept_blocks, place_of
+from gpu_explain.scenes.sm_map.measure import WARPS_KEPT, handovers, kept_sms
+from tests.simulated.inprocess import measure
+from tests.simulated.models import MODELS
+from tests.unit import made_up
+
+SM_MAP = find_scene("sm-map")
+CHOICES: tuple[dict[str, str], ...] = (
+    {},
+    {"elements": "one-block"},
+    {"elements": "half-the-SMs"},
+    {"elements": "=1"},
+    {"elements": "=100001"},
+    {"threads": "32"},
+    {"threads": "1024"},
+    {"threads": "1024", "elements": "=1"},
+    {"cycles": "x8"},
+    {"language": "Triton"},
+)
+SIZES = [(79, 20), (82, 36), (150, 55), (40, 8), (1, 1)]
+
+
+@cache
+def measured(model: str, chosen: tuple[tuple[str, str], ...] = ()) -> Measurement:
+    return measure("sm-map", model, **dict(chosen))
+
+
+def outcomes(m: Measurement) -> dict[str, Outcome]:
+    return {claim.id: claim.outcome for claim in SM_MAP.claims(m)}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+def test_every_law_holds_on_every_made_up_gpu(model: str, chosen: dict[str, str]) -> None:
+    m = measured(model, tuple(chosen.items()))
+    wrong = [c for c in SM_MAP.claims(m) if c.nature is Nature.LAW and c.outcome is Outcome.MISSED]
+    assert not wrong
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+def test_every_step_is_drawn_and_said_on_every_made_up_gpu(model: str, chosen: dict[str, str]) -> None:
+    m = measured(model, tuple(chosen.items()))
+    for step in range(len(SM_MAP.steps)):
+        words = SM_MAP.words(m, step)
+        assert words.paragraph
+        assert words.look
+        assert all(m.has(name) for name in words.shown if name)
+        for width, height in SIZES:
+            for seconds in (0.0, 2.2, inf):
+                canvas = SM_MAP.frame(m, View(step, width, height, seconds=seconds))
+                assert (canvas.width, canvas.height) == (width, height)
+                if width > 70:
+                    assert canvas.rows()[0].strip()
+
+
+def test_the_smaller_gpu_itself_is_a_choice() -> None:
+    m = measured("sms132", (("sms", "least"),))
+    assert m.number("fit.sms") == 8
+    assert Outcome.MISSED not in outcomes(m).values()
+
+
+def test_every_step_has_a_claim_behind_its_sentence() -> None:
+    known = set(outcomes(measured("sms132")))
+    for step in SM_MAP.steps:
+        assert step.claims
+        assert set(step.claims) <= known
+        assert step.notes
+
+
+def test_the_first_picture_needs_the_first_part_only() -> None:
+    m = measured("sms132")
+    early = replace(m, parts={"launch": m.parts["launch"]}, complete=False)
+    assert SM_MAP.parts[0].name == "launch"
+    for step, described in enumerate(SM_MAP.steps):
+        if described.needs == ("launch",):
+            assert SM_MAP.words(early, step).look
+            assert str(SM_MAP.frame(early, View(step, 82, 36))).strip()
+
+
+def test_parts_depend_on_what_they_read_and_nothing_else() -> None:
+    """Two measurements that differ in a parameter differ in no part that does not name it."""
+    base = measured("sms132")
+    for chosen in ({"elements": "half-the-SMs"}, {"threads": "1024"}, {"cycles": "x8"}, {"language": "Triton"}):
+        other = measured("sms132", tuple(chosen.items()))
+        for part in SM_MAP.parts:
+            if not set(part.depends) & set(chosen):
+                spans = [[t.span_ns for t in m.parts[part.name].traces] for m in (base, other)]
+                assert spans[0] == spans[1], part.name
+
+
+def test_no_word_belongs_to_one_gpu() -> None:
+    """What is said on 40 SMs never names the 132 SMs' numbers."""
+    m = measured("sms40")
+    said = " ".join(w.paragraph + w.look for w in (SM_MAP.words(m, step) for step in range(len(SM_MAP.steps))))
+    drawn = " ".join(str(SM_MAP.frame(m, View(step, 82, 36))) for step in range(len(SM_MAP.steps)))
+    for number in ("132", "264", "1 056"):
+        assert number not in said
+        assert f" {number} " not in drawn
+
+
+def test_without_green_contexts_the_claims_on_smaller_gpus_say_why() -> None:
+    found = {c.id: c for c in SM_MAP.claims(measured("slice24"))}
+    for id in SM_MAP.steps[-1].claims:
+        assert found[id].outcome is Outcome.NOT_CHECKED
+        assert "green context" in found[id].unchecked
+    assert "green context" in str(SM_MAP.frame(measured("slice24"), View(5, 82, 36)))
+
+
+# -- looking inside --------------------------------------------------------------------------------------------------
+
+
+def walk(m: Measurement, *keys: str, view: View | None = None) -> View:
+    view = view or View(1, 82, 36, focused=True)
+    for key in keys:
+        view = replace(view, cursor=SM_MAP.move(m, view, key))
+    return view
+
+
+def test_one_steps_in_to_a_lane_and_out_again() -> None:
+    m = measured("sms132")
+    view = walk(m, "enter", "enter", "down", "enter", "down", "down", "enter", "right", "down")
+    assert len(view.cursor) == 4
+    place = place_of(m, view.cursor)
+    assert (place.warp, place.lane) == (2, 5)
+    threads = int(m.value("threads"))
+    element = place.block * threads + 2 * 32 + 5
+    assert f"= {element:,}".replace(",", " ") in str(SM_MAP.frame(m, view))
+    assert walk(m, "escape", "escape", "escape", "escape", view=view).cursor == ()
+
+
+def test_arrows_go_to_every_sm_that_ran_a_block_and_to_no_other() -> None:
+    for chosen in ((), (("elements", "half-the-SMs"),), (("elements", "one-block"),)):
+        m = measured("sms132", chosen)
+        view, seen = walk(m, "right"), set()
+        for _ in range(len(m.trace("launch").sms)):
+            view = walk(m, "right", view=view)
+            seen.add(place_of(m, view.cursor).sm)
+        assert seen == set(m.trace("launch").sms)
+
+
+def test_a_block_is_reached_over_rows_and_time() -> None:
+    m = measured("sms40")
+    trace = m.trace("launch")
+    view = walk(m, "enter", "enter")
+    here = place_of(m, view.cursor)
+    later = place_of(m, walk(m, "right", view=view).cursor)
+    assert later.sm == here.sm
+    assert trace.start_ns[later.block] >= trace.end_ns[here.block]
+    beside = place_of(m, walk(m, "down", view=view).cursor)
+    assert beside.block != here.block
+    assert trace.start_ns[beside.block] < trace.end_ns[here.block]
+
+
+def test_where_warps_times_were_not_kept_their_elements_are_known_and_it_is_said() -> None:
+    m = measured("sms132")
+    trace, kept = m.trace("launch"), kept_blocks(m)
+    sm = next(sm for sm in trace.sms if trace.by_sm[sm][0] not in kept)
+    at, block = trace.sms.index(sm), trace.by_sm[sm][0]
+    view = View(1, 82, 36, cursor=(at, block), focused=True)
+    text = str(SM_MAP.frame(m, view))
+    assert "times are kept for SM" in text
+    assert f"{block * 256 + 32:,} – {block * 256 + 63:,}".replace(",", " ") in text
+    assert len(walk(m, "enter", "enter", view=view).cursor) == 4
+
+
+def test_what_is_kept_is_bounded_and_has_the_last_block() -> None:
+    for model in MODELS:
+        for chosen in ((), (("threads", "32"),), (("threads", "1024"),)):
+            m = measured(model, chosen)
+            trace, per_block = m.trace("launch"), int(m.number("grid.warps_per_block"))
+            sms = kept_sms(trace, per_block)
+            warps = sum(len(trace.by_sm[sm]) for sm in sms) * per_block
+            assert trace.sm[-1] in sms
+            assert warps <= WARPS_KEPT or len(sms) == 1
+            assert len(m.one_series("warps.start").x) == warps
+            assert {trace.sm[b] for b in kept_blocks(m)} == set(sms)
+
+
+def test_elements_of_the_last_block_end_with_the_last_element() -> None:
+    m = measured("sms132")
+    last = m.trace("launch").blocks - 1
+    assert elements_of(m, 0, 1) == tuple(range(32, 64))
+    found = [e for warp in range(8) for e in elements_of(m, last, warp)]
+    assert [e for e in found if e is not None] == list(range(last * 256, 1_000_000))
+    assert found.count(None) == 192
+
+
+def test_arrows_scrub_the_time_bar_and_enter_lets_it_play() -> None:
+    m = measured("sms132")
+    trace = m.trace("launch")
+    view = View(0, 82, 36, seconds=inf, focused=True)
+    back = walk(m, *["left"] * 25, view=view)
+    assert f"t = {trace.span_ns / 2000:.1f}"[:6] in str(SM_MAP.frame(m, back))
+    assert "HOW MANY" in str(SM_MAP.frame(m, view))
+    assert "WHAT EACH" in str(SM_MAP.frame(m, back))
+    assert walk(m, "enter", view=back).cursor == ()
+    assert walk(m, *["left"] * 99, view=view).cursor == (0,)
+
+
+def test_the_map_shows_what_the_trace_says() -> None:
+    """Half of the SMs have one block each, of eight that would fit: an eighth of their cells is filled."""
+    m = measured("sms132", (("elements", "half-the-SMs"),))
+    rows = SM_MAP.frame(m, View(0, 79, 20, seconds=2.0)).rows()
+    cells = [cell for row in rows if row.startswith(" SM ") for cell in row[9:].split()]
+    assert len(cells) == 132
+    assert cells.count("▌···") == 66
+    assert cells.count("····") == 66
+
+
+# -- bad data --------------------------------------------------------------------------------------------------------
+
+
+def _change(m: Measurement, part: str, change: Callable[[Findings], Findings]) -> Measurement:
+    return replace(m, parts={**m.parts, part: change(m.parts[part])})
+
+
+def _quantity(name: str, value: float) -> Callable[[Findings], Findings]:
+    def one(q: Quantity) -> Quantity:
+        return replace(q, value=value) if q.name == name else q
+
+    return lambda f: replace(f, quantities=tuple(map(one, f.quantities)))
+
+
+def _trace(name: str, change: Callable[[Trace], Trace]) -> Callable[[Findings], Findings]:
+    return lambda f: replace(f, traces=tuple(change(t) if t.name == name else t for t in f.traces))
+
+
+def _series(name: str, change: Callable[[Series], Series]) -> Callable[[Findings], Findings]:
+    return lambda f: replace(f, series=tuple(change(s) if s.name == name else s for s in f.series))
+
+
+def _first_moved(t: Trace) -> Trace:
+    return replace(t, sm_end=(t.sm_end[0] + 1, *t.sm_end[1:]))
+
+
+def _all_on_one_sm(t: Trace) -> Trace:
+    return replace(t, sm=(0,) * t.blocks, sm_end=(0,) * t.blocks)
+
+
+def _one_after_the_other(t: Trace) -> Trace:
+    starts = tuple(range(0, t.blocks * 1000, 1000))
+    return replace(t, start_ns=starts, end_ns=tuple(at + 1000 for at in starts))
+
+
+def _last_at_once(t: Trace) -> Trace:
+    return replace(t, start_ns=(*t.start_ns[:-1], 0))
+
+
+def _in_order(t: Trace) -> Trace:
+    return replace(t, ticket=tuple(range(t.blocks)))
+
+
+def _twice(t: Trace) -> Trace:
+    return replace(t, ticket=(t.ticket[1], *t.ticket[1:]))
+
+
+def _scattered(s: Series) -> Series:
+    return replace(s, y=tuple(reversed(s.y)), low=tuple(reversed(s.low)), high=tuple(reversed(s.high)))
+
+
+FAULTS: dict[str, Callable[[Measurement], Measurement]] = {
+    "never-above-the-limit": lambda m: _change(m, "launch", _trace("launch", _all_on_one_sm)),
+    "all-places-filled": lambda m: _change(m, "launch", _trace("launch", _one_after_the_other)),
+    "a-free-place-is-taken-at-once": lambda m: _change(m, "launch", _quantity("launch.gap", 20.0)),
+    "every-warp-reported": lambda m: _change(m, "launch", _quantity("grid.warps", 31_255)),
+    "warps-stay-with-their-block": lambda m: _change(m, "launch", _quantity("grid.astray", 1)),
+    "every-element-once": lambda m: _change(m, "launch", _quantity("grid.signed", 999_999)),
+    "a-warp-has-neighbours": lambda m: _change(m, "launch", _series("lanes", _scattered)),
+    "each-block-once": lambda m: _change(m, "launch", _trace("launch", _twice)),
+    "blocks-stay": lambda m: _change(m, "launch", _trace("launch", _first_moved)),
+    "not-in-order": lambda m: _change(m, "launch", _trace("launch", _in_order)),
+    "not-the-same-twice": lambda m: _change(m, "again", _quantity("again.elsewhere", 0)),
+    "who-fits-can-wait": lambda m: _change(m, "flag", _quantity("flag.fits.timed_out", 1)),
+    "one-more-and-all-give-up": lambda m: _change(m, "flag", _quantity("flag.more.timed_out", 263)),
+    "the-awaited-comes-last": lambda m: _change(m, "flag", _trace("flag.more", _last_at_once)),
+    "twins-own-the-same": lambda m: _change(m, "twins", _quantity("twin.Triton.wrong", 1)),
+    "twins-take-the-same-time": lambda m: _change(m, "twins", _quantity("twin.ratio", 1.5)),
+    "surplus-warps-leave-in-cuda": lambda m: _change(m, "twins", _quantity("twin.CUDA.idle", 26.0)),
+    "surplus-warps-stay-in-triton": lambda m: _change(m, "twins", _quantity("twin.Triton.idle", 0.1)),
+    "only-its-own-sms": lambda m: _change(m, "smaller", _quantity("sms.8.seen", 9)),
+    "the-same-result-everywhere": lambda m: _change(m, "smaller", _quantity("sms.40.wrong", 1)),
+    "fewer-sms-more-waves": lambda m: _change(m, "smaller", _quantity("sms.8.waves", 99.0)),
+}
+
+
+@pytest.mark.parametrize("claim_id", FAULTS)
+def test_a_fault_in_the_data_turns_the_claim(claim_id: str) -> None:
+    good = measured("sms132")
+    assert outcomes(good)[claim_id] is Outcome.HELD
+    assert outcomes(FAULTS[claim_id](good))[claim_id] in (Outcome.MISSED, Outcome.SURPRISE)
+
+
+def test_every_claim_has_its_fault() -> None:
+    assert set(outcomes(measured("sms132"))) == set(FAULTS)
+
+
+def test_words_follow_the_data_when_they_are_surprising() -> None:
+    good = measured("sms132")
+    lost = _change(good, "flag", _quantity("flag.fits.timed_out", 3))
+    assert "something else had a part of this GPU" in SM_MAP.words(lost, 3).look
+    tidy = _change(_change(good, "again", _quantity("again.elsewhere", 0)), "launch", _trace("launch", _in_order))
+    assert "Nothing promises it" in SM_MAP.words(tidy, 2).look
+    slow = _change(good, "twins", _quantity("twin.ratio", 1.5))
+    assert "1.50 times" in SM_MAP.words(slow, 4).look
+    astray = _change(good, "launch", _quantity("grid.strangers", 4))
+    assert "not where they belong" in str(SM_MAP.frame(astray, View(1, 82, 36)))
+
+
+def test_beside_other_work_what_others_can_break_is_no_law() -> None:
+    m = replace(measured("sms132"), neighbours=(Neighbour("process", "1 other process"),))
+    natures = {c.id: c.nature for c in SM_MAP.claims(m)}
+    for id in ("blocks-stay", "all-places-filled", "who-fits-can-wait", "warps-stay-with-their-block"):
+        assert natures[id] is Nature.EXPECTATION
+
+
+def test_a_place_is_free_between_an_end_and_the_next_start() -> None:
+    trace = Trace(
+        "t", "", "k", "CUDA", 32, 1, sm=(0, 0, 0, 1), sm_end=(0, 0, 0, 1), start_ns=(0, 1, 12, 0),
+        end_ns=(10, 30, 25, 9), cycles=(1, 1, 1, 1), ticket=(0, 1, 3, 2),
+    )  # fmt: skip
+    assert handovers(trace, 2) == [2]
+    assert handovers(trace, 1) == [1 - 10, 12 - 25]
+
+
+# -- what of the launchers needs no GPU ------------------------------------------------------------------------------
+
+
+def signatures(elements: int, threads: int, warp_size: int = 32) -> Any:
+    block, thread = np.divmod(np.arange(elements), threads)
+    warp = block * -(-threads // warp_size) + thread // warp_size
+    return (warp * warp_size + thread % warp_size).astype(np.int32)
+
+
+@pytest.mark.parametrize(("elements", "threads"), [(1, 32), (31, 32), (1000, 256), (777, 48), (9_000_001, 48)])
+def test_right_signatures_are_counted_as_such(elements: int, threads: int) -> None:
+    found = grid.count_owners(signatures(elements, threads), threads=threads, warp_size=32)
+    lanes = min(elements, threads, 32)
+    assert (found.elements, found.signed, found.strangers) == (elements, elements, 0)
+    assert found.lane_low == found.lane_high == (*range(lanes), *(-1,) * (32 - lanes))
+
+
+def test_wrong_signatures_are_found() -> None:
+    owner = signatures(1000, 256)
+    owner[5] = -1
+    owner[[7, 8]] = owner[[8, 7]]
+    found = grid.count_owners(owner, threads=256, warp_size=32)
+    assert (found.signed, found.strangers) == (999, 2)
+    assert (found.lane_low[7], found.lane_high[7]) == (7, 8)
+    assert (found.lane_low[8], found.lane_high[8]) == (7, 8)
+
+
+GPU: Any = SimpleNamespace(device=made_up.device())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"language": "cuda"}, "language: one of CUDA, Triton"),
+        ({"threads": 0}, "threads: 1 to 1024"),
+        ({"threads": 1025}, "threads: 1 to 1024"),
+        ({"threads": 96, "language": "Triton"}, "threads: a power of two"),
+        ({"elements": 0}, "elements: 1 to"),
+        ({"elements": 2**31}, "elements: 1 to"),
+        ({"amount": 0}, "amount: 1 to"),
+        ({"amount": 10**12}, "amount: 1 to"),
+    ],
+)
+def test_a_wrong_argument_of_the_recorder_is_named(wrong: dict[str, Any], named: str) -> None:
+    good: dict[str, Any] = {"language": "CUDA", "elements": 8, "threads": 256, "amount": 1000}
+    with pytest.raises(ValueError, match=rf"^{named}\b.* expected.*, got "):
+        grid.record(GPU, name="t", title="t", **{**good, **wrong})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"blocks": 0}, "blocks: 1 to"),
+        ({"threads": 2048}, "threads: 1 to 1024"),
+        ({"limit_ns": 0}, "limit_ns: 1 to"),
+        ({"limit_ns": 10**9}, "limit_ns: 1 to"),
+    ],
+)
+def test_a_wrong_argument_of_the_flag_is_named(wrong: dict[str, Any], named: str) -> None:
+    good: dict[str, Any] = {"blocks": 8, "threads": 256, "limit_ns": 1000}
+    with pytest.raises(ValueError, match=rf"^{named}\b.* expected.*, got "):
+        flag.wait_for_the_last(GPU, name="t", title="t", **{**good, **wrong})
+
+
+@pytest.mark.parametrize("language", grid.LANGUAGES)
+def test_the_sources_have_the_lines_that_the_steps_point_at(language: str) -> None:
+    focus = {name for text in (*grid.sources(language=language), *flag.sources()) for name in text.focus}
+    assert {"kernel", "trace", "flag"} <= focus
