@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -64,11 +65,20 @@ def titled(canvas: Canvas, box: Box, title: str, origin: str = "", *, rule: bool
     return box.inside(left=1, top=1, right=1)
 
 
+_BELONGS = re.compile(r"(?<=\d) (?=(?:\d{3}|[×%○●□◇]|[nµm]?s|[KMG]|[KMG]?B(?:/s)?|MHz)(?![\w/]))")
+"""The space between a number and its unit, and between the thousands of a number."""
+_KEPT = "\N{NO-BREAK SPACE}"
+
+
 def wrap(text: str, width: int) -> list[str]:
-    """Break text at spaces into lines of at most ``width`` cells; words too long are cut."""
+    """Break text at spaces into lines of at most ``width`` cells; words too long are cut.
+
+    A number is not parted from its unit, nor its thousands from each other, where a line holds them.
+    """
     lines: list[str] = []
     line = ""
-    words = [part for word in text.split() for part in _pieces(word, width)]
+    kept = _BELONGS.sub(_KEPT, " ".join(text.split()))
+    words = [part.replace(_KEPT, " ") for word in kept.split(" ") for part in _pieces(word, width)]
     for word in words:
         if line and len(line) + 1 + len(word) > width:
             lines.append(line)

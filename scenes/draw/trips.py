@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu_explain.scenes.draw.bars import LEFT_EIGHTHS
 from gpu_explain.scenes.draw.box import Box
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
@@ -101,7 +100,7 @@ def draw_journey(
             ink = trip.ink if share > 0 else Ink.FAINT
             canvas.put(box.x, y, trip.array.rjust(label), trip.ink if share > 0 else Ink.DIM)
             there = trip.reads and (share > 0 or trip.array not in written)
-            _array(canvas, left, y, memory, share, there, trip.reads, ink)
+            _array(canvas, left, y, memory, share, ink, there=there)
             _path(canvas, path, y, share, trip, ink)
             if notes and share > 0:
                 canvas.put(path.right + kernel + 2, y, trip.note, trip.ink)
@@ -111,17 +110,14 @@ def draw_journey(
     return y
 
 
-def _array(canvas: Canvas, x: int, y: int, cells: int, share: float, there: bool, reads: bool, ink: Ink) -> None:
-    """The array in memory: full as soon as it is there when it is read, filling up when it is written."""
+def _array(canvas: Canvas, x: int, y: int, cells: int, share: float, ink: Ink, *, there: bool) -> None:
+    """The array in memory: shaded where it is there to be read, solid as far as it was read or written."""
     canvas.put(x, y, "▕", Ink.DIM)
     canvas.put(x + 1 + cells, y, "▏", Ink.DIM)
     if there:
         canvas.put(x + 1, y, "░" * cells, Ink.DIM if share <= 0 else ink)
-    eighths = round(share * cells * 8)
-    whole, rest = divmod(eighths, 8)
-    canvas.put(x + 1, y, "█" * whole, ink)
-    if rest and not reads:
-        canvas.put(x + 1 + whole, y, LEFT_EIGHTHS[rest], ink)
+    # Not as high as the cell, or arrays one under the other would look like one.
+    canvas.put(x + 1, y, "▆" * round(share * cells), ink)
 
 
 def _path(canvas: Canvas, path: Box, y: int, share: float, trip: Trip, ink: Ink) -> None:

@@ -163,7 +163,7 @@ def _bytes_moved(m: Measurement, canvas: Canvas, box: Box, names: list[str], me:
     for name in [one for one in names if one in ("eager", me)]:
         moved = _journey(m, name).travelled(now) * array
         ink = EAGER if name == "eager" else FUSED
-        bars.append(Bar(NAMES[name].ljust(6), moved, f"{number_text(moved)} {unit}", ink))
+        bars.append(Bar(NAMES[name].ljust(13), moved, f"{number_text(moved)} {unit}", ink))
     return labelled_bars(canvas, room, bars, high)
 
 

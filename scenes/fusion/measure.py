@@ -21,7 +21,7 @@ from gpu_explain.scenes.base import (
     reported,
 )
 from gpu_explain.scenes.draw.scale import count_text
-from gpu_explain.scenes.fusion.parameters import NAMES, about
+from gpu_explain.scenes.fusion.parameters import NAMES
 
 ITEM = 4
 """Bytes of a float32."""
@@ -119,7 +119,7 @@ def _against(name: str, n: int, eager: Timing, fused: Timing, differ: int) -> tu
         ),
         measured(
             f"same.{name}",
-            "results that differ",
+            "results differ",
             differ,
             "",
             "Numbers that are not equal to eager torch's; NaN must meet NaN, ±0 are equal. Inputs: a normal"
@@ -141,12 +141,9 @@ def measure_calls(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> F
     on_gpu = fusion.sweep(gpu, sizes=sizes, entrants=entrants)
     series = [_sweep(f"gpu.{name}", f"{NAMES[name]}, time on the GPU", sizes, on_gpu[name]) for name in entrants]
     series += [_sweep(f"call.{name}", f"{NAMES[name]}, a call", sizes, calls[name]) for name in calls]
-    quantities = [on_gpu["eager"][0].quantity("gpu.small", "  eager, on the GPU")]
+    quantities = [on_gpu["eager"][0].quantity("gpu.small", "  on the GPU")]
     if calls:
-        quantities += [
-            calls[name][0].quantity(f"small.{name}", f"{NAMES[name]}, a call", note=f"n = {about(sizes[0])}")
-            for name in entrants
-        ]
+        quantities += [calls[name][0].quantity(f"small.{name}", f"{NAMES[name]} call") for name in entrants]
         busy = [
             n
             for n, c, g in zip(sizes, calls["eager"], on_gpu["eager"], strict=True)
@@ -156,7 +153,7 @@ def measure_calls(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> F
             quantities.append(
                 measured(
                     "calls.edge",
-                    "GPU busy from n =",
+                    "GPU busy from",
                     busy[0],
                     "",
                     f"Smallest n measured at which a call of eager takes less than {BUSY} × its time on the GPU.",
@@ -326,9 +323,7 @@ def measure_compile(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) ->
     quantities: list[Quantity] = []
     if calls:
         series.append(_sweep("call.compile", f"{name}, a call", sizes, calls["compile"]))
-        quantities.append(
-            calls["compile"][0].quantity("small.compile", f"{name}, a call", note=f"n = {about(sizes[0])}")
-        )
+        quantities.append(calls["compile"][0].quantity("small.compile", "compile call"))
     return Findings(tuple(quantities), tuple(series))
 
 

@@ -25,13 +25,9 @@ def _present(m: Measurement, *names: str) -> tuple[str, ...]:
 
 
 def _trips(m: Measurement) -> Words:
-    me, n = rival(m), int(m.number("race.n"))
+    me = rival(m)
     differ = int(m.number(f"same.{me}"))
-    same = (
-        f"not one of {about(n)} results differs"
-        if not differ
-        else f"yet {count_text(differ)} of {about(n)} results differ"
-    )
+    same = "not one result differs" if not differ else f"yet {count_text(differ)} results differ"
     return Words(
         "relu(a + b) in eager PyTorch is two kernels. The first writes the sum to memory, an array that nobody asked "
         "for; the second reads it straight back. One kernel that does both keeps each sum in a register.",
