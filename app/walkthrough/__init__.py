@@ -29,7 +29,7 @@ def run(source: Source, *, scene: str | None, presenting: bool = False, notice: 
     from gpu_explain.scenes.registry import all_scenes, find_scene
 
     first = find_scene(scene).id if scene is not None else None
-    app = Walkthrough(source, all_scenes(), scene=first, presenting=presenting, notice=notice)
+    app = Walkthrough(source, all_scenes, scene=first, presenting=presenting, notice=notice)
     try:
         # Without the mouse the terminal's own selection keeps working; nothing here needs to be clicked.
         code = app.run(mouse=False)

@@ -69,7 +69,7 @@ class Walkthrough(App[int]):
     def __init__(
         self,
         source: Source,
-        scenes: Sequence[Scene],
+        scenes: Sequence[Scene] | Callable[[], Sequence[Scene]],
         *,
         scene: str | None = None,
         presenting: bool = False,
@@ -82,7 +82,7 @@ class Walkthrough(App[int]):
 
         Args:
             source: Where measurements come from.
-            scenes: All scenes, in order.
+            scenes: All scenes, in order; or what finds them, called once the start screen has been painted.
             scene: Id of the scene to open at once, ``None`` for the start screen.
             presenting: In front of a room: ``Esc`` never leaves a scene.
             notice: Why there is no live mode.
@@ -93,7 +93,8 @@ class Walkthrough(App[int]):
         super().__init__()
         self.source = source
         self.clock = clock
-        self.scenes = tuple(scenes)
+        self.scenes: tuple[Scene, ...] = ()
+        self._find_scenes = scenes if callable(scenes) else lambda: scenes
         self._first = scene
         self._presenting = presenting
         self._given_notice = self._notice = notice
@@ -115,10 +116,18 @@ class Walkthrough(App[int]):
         """Show the first screen, then begin to open the source: the screen never waits for a GPU."""
         self.source.listen(self._listen)
         if self._first is not None:
+            self.scenes = tuple(self._find_scenes())
             self.open_scene(self._first)
         else:
             self.to_start(force=True)
-        self.call_after_refresh(self.source.start)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        """What may take its time, since something is on the screen already."""
+        if self._start is not None and not self.scenes:
+            self.scenes = tuple(self._find_scenes())
+            self._start.learn(self._welcome(), self._first_showable())
+        self.source.start()
 
     def _handle_exception(self, error: Exception) -> None:
         """Remember a mistake of our own, so that the command line can say it in a sentence."""
@@ -192,10 +201,12 @@ class Walkthrough(App[int]):
         if (self._presenting and not force) or self._start is not None:
             return
         ids = [scene.id for scene in self.scenes]
-        showable = (index for index, scene in enumerate(self.scenes) if not self.source.can_show(scene))
-        at = ids.index(self._walk.state.scene.id) if self._walk is not None else next(showable, 0)
+        at = ids.index(self._walk.state.scene.id) if self._walk is not None else self._first_showable()
         self._start = StartScreen(self._welcome(at), self._sheet(), self._walk is not None)
         self.push_screen(self._start, self._from_start)
+
+    def _first_showable(self) -> int:
+        return next((i for i, scene in enumerate(self.scenes) if not self.source.can_show(scene)), 0)
 
     def _from_start(self, answer: Close | Go | None) -> None:
         self._start = None

@@ -54,9 +54,9 @@ class StartScreen(Screen[Close | Go]):
         """Paint for the new size."""
         self.paint()
 
-    def learn(self, welcome: Welcome) -> None:
-        """The source has news; the chosen scene stays chosen."""
-        self.welcome = replace(welcome, at=self.welcome.at)
+    def learn(self, welcome: Welcome, at: int | None = None) -> None:
+        """There is news; the chosen scene stays chosen unless another one is named."""
+        self.welcome = replace(welcome, at=self.welcome.at if at is None else at)
         self.paint()
 
     def paint(self) -> None:
