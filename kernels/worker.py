@@ -343,7 +343,7 @@ def main(arguments: list[str] | None = None) -> int:
     _writable_triton_cache()
 
     def open_session() -> Any:
-        from gpu_explain.kernels.session import open_session
+        from gpu_explain.kernels.opening import open_session
 
         return open_session(given.device, given.sms)
 

@@ -1,6 +1,7 @@
 """The plain data types that scenes, worker, recordings and the stage share. No GPU, no terminal."""
 
 from gpu_explain.scenes.base.claim import Claim, Nature, Outcome, expectation, law
+from gpu_explain.scenes.base.late import late
 from gpu_explain.scenes.base.measurement import (
     Capture,
     Device,
@@ -55,6 +56,7 @@ __all__ = [
     "Words",
     "computed",
     "expectation",
+    "late",
     "law",
     "measured",
     "number_text",

@@ -6,19 +6,9 @@ do. A trace shows which SM ran which block when; the timer shows what one block 
 what is shown.
 """
 
-from gpu_explain.scenes.base import Part, Scene, Step
-from gpu_explain.scenes.waves.claims import claims
-from gpu_explain.scenes.waves.measure import (
-    measure_competition,
-    measure_edge,
-    measure_launch,
-    measure_million,
-    measure_smaller,
-    measure_staircase,
-)
-from gpu_explain.scenes.waves.parameters import parameters, resolve
-from gpu_explain.scenes.waves.pictures import frame, move, pace
-from gpu_explain.scenes.waves.words import words
+from gpu_explain.scenes.base import Part, Scene, Step, late
+
+of = late(__name__)
 
 STEPS = (
     Step(
@@ -86,21 +76,39 @@ SCENE = Scene(
     title="Waves",
     question="Why can one block more cost a whole extra round?",
     steps=STEPS,
-    parameters=parameters,
+    parameters=of("parameters.parameters"),
     parts=(
         Part(
-            "launch", ("blocks", "threads", "work", "cycles", "sms", "language"), measure_launch, "tracing the launch"
+            "launch",
+            ("blocks", "threads", "work", "cycles", "sms", "language"),
+            of("measure.measure_launch"),
+            "tracing the launch",
         ),
-        Part("edge", ("threads", "work", "cycles", "sms", "language"), measure_edge, "timing what fits and one more"),
-        Part("staircase", ("threads", "cycles", "sms", "language"), measure_staircase, "timing the staircase"),
-        Part("competition", ("cycles", "sms", "language"), measure_competition, "timing blocks that compete"),
-        Part("million", ("cycles", "sms", "language"), measure_million, "tracing a million elements"),
-        Part("smaller", ("threads", "cycles", "language"), measure_smaller, "timing smaller GPUs"),
+        Part(
+            "edge",
+            ("threads", "work", "cycles", "sms", "language"),
+            of("measure.measure_edge"),
+            "timing what fits and one more",
+        ),
+        Part(
+            "staircase",
+            ("threads", "cycles", "sms", "language"),
+            of("measure.measure_staircase"),
+            "timing the staircase",
+        ),
+        Part(
+            "competition",
+            ("cycles", "sms", "language"),
+            of("measure.measure_competition"),
+            "timing blocks that compete",
+        ),
+        Part("million", ("cycles", "sms", "language"), of("measure.measure_million"), "tracing a million elements"),
+        Part("smaller", ("threads", "cycles", "language"), of("measure.measure_smaller"), "timing smaller GPUs"),
     ),
-    claims=claims,
-    words=words,
-    frame=frame,
-    pace=pace,
-    resolve=resolve,
-    move=move,
+    claims=of("claims.claims"),
+    words=of("words.words"),
+    frame=of("pictures.frame"),
+    pace=of("pictures.pace"),
+    resolve=of("parameters.resolve"),
+    move=of("pictures.move"),
 )

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpu_explain.kernels.session import Session, open_session
+from gpu_explain.kernels.opening import open_session
+from gpu_explain.kernels.session import Session
 from gpu_explain.scenes.base import ProblemError
 
 

@@ -144,7 +144,7 @@ def test_wrong_arguments_are_named(whole_gpu: Session) -> None:
 
 SMS = """
 from gpu_explain.kernels import blocks
-from gpu_explain.kernels.session import open_session
+from gpu_explain.kernels.opening import open_session
 gpu = open_session(sms=40)
 for language in ("CUDA", "Triton"):
     trace = blocks.trace_blocks(gpu, name="t", title="t", work="wait", language=language, blocks=999, threads=1024,

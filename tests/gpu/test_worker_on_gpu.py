@@ -30,7 +30,7 @@ SERVE = """
 import os, sys
 from pathlib import Path
 from gpu_explain.kernels import worker
-from gpu_explain.kernels.session import open_session
+from gpu_explain.kernels.opening import open_session
 from gpu_explain.scenes.base import *
 from gpu_explain.scenes.draw.canvas import Canvas
 

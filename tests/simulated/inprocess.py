@@ -16,7 +16,6 @@ from gpu_explain.scenes.base import Device, Findings, Measurement
 from gpu_explain.scenes.registry import find_scene
 from tests.simulated.models import MODELS
 
-
 _HERE = Path(__file__).parent
 
 

@@ -180,7 +180,7 @@ def test_a_mig_slice_is_found_and_named(nvml: FakeNvml) -> None:
 @pytest.mark.parametrize("device", ["", "0"])
 def test_opening_without_a_driver_or_packages_is_a_sentence(device: str) -> None:
     code = (
-        "from gpu_explain.kernels.session import open_session\n"
+        "from gpu_explain.kernels.opening import open_session\n"
         "from gpu_explain.scenes.base import ProblemError\n"
         f"try:\n    open_session({device})\n"
         "except ProblemError as error:\n    print(error.problem.id)\n"

@@ -71,7 +71,7 @@ blocks = st.lists(
 @given(blocks)
 def test_rows_hold_every_block_once_and_none_overlap(found: list[tuple[int, int, int]]) -> None:
     t = trace(*found)
-    held = []
+    held: list[int] = []
     for sm in t.sms:
         rows = t.rows(sm)
         assert len(rows) >= t.peak_by_sm[sm]
