@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
@@ -104,6 +105,18 @@ class Trace:
         """Most blocks resident at once on each SM."""
         return {sm: max(count for _, count in self.residents_of(sm)) for sm in self.sms}
 
+    @cached_property
+    def _sorted(self) -> tuple[list[int], list[int]]:
+        return sorted(self.start_ns), sorted(self.end_ns)
+
+    def started_by(self, ns: float) -> int:
+        """Blocks that have started by a time, in ns."""
+        return bisect_right(self._sorted[0], ns)
+
+    def ended_by(self, ns: float) -> int:
+        """Blocks that have ended by a time, in ns."""
+        return bisect_right(self._sorted[1], ns)
+
     def residents_of(self, sm: int) -> tuple[tuple[int, int], ...]:
         """Steps ``(ns, blocks resident from then on)`` of one SM, times ascending."""
         blocks = self.by_sm.get(sm, ())
@@ -111,12 +124,7 @@ class Trace:
 
     def resident_at(self, ns: float) -> int:
         """Blocks resident at a time, in ns."""
-        found = 0
-        for at, count in self.residents:
-            if at > ns:
-                break
-            found = count
-        return found
+        return self.started_by(ns) - self.ended_by(ns)
 
     @cached_property
     def moved(self) -> int:
@@ -183,6 +191,15 @@ class Trace:
 
         A row is a way to draw, not a place in the SM: which slot a block sat in is not recorded.
         """
+        if sm not in self._rows:
+            self._rows[sm] = self._lay(sm)
+        return self._rows[sm]
+
+    @cached_property
+    def _rows(self) -> dict[int, tuple[tuple[int, ...], ...]]:
+        return {}
+
+    def _lay(self, sm: int) -> tuple[tuple[int, ...], ...]:
         rows: list[list[int]] = []
         for block in self.by_sm.get(sm, ()):
             for row in rows:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
+from gpu_explain.scenes.base.trace import Trace
 from gpu_explain.scenes.draw.bars import bar
 from gpu_explain.scenes.draw.box import Box, legend, titled
 from gpu_explain.scenes.draw.canvas import Canvas
@@ -78,21 +80,26 @@ def draw_launch(canvas: Canvas, box: Box, launch: Launch, *, rule: bool = False)
 
 def _legend(canvas: Canvas, room: Box, launch: Launch) -> None:
     """The last row: what the glyphs and inks mean."""
-    entries = [
-        ("▇", Ink.WORK, f"{launch.lanes.residents} resident on the SM (lower: fewer)"),
-        ("▇", Ink.WORK_ALT, "next round"),
-        ("·", Ink.FAINT, "no block"),
-    ]
+    holds = launch.lanes.residents
+    entries = [("▇", Ink.WORK, f"{holds} blocks on the SM (lower: fewer)" if holds > 1 else "a block on the SM")]
+    if _rounds(launch.lanes.trace, launch.tail):
+        entries.append(("▇", Ink.WORK_ALT, "the next round of blocks"))
     if launch.tail:
-        entries.insert(2, ("▇", Ink.TAIL, "the last"))
+        entries.append(("▇", Ink.TAIL, "the last to end"))
+    entries.append(("·", Ink.FAINT, "no block"))
     legend(canvas, room.x, room.bottom - 1, entries, room.right)
+
+
+@lru_cache(maxsize=64)
+def _rounds(trace: Trace, tail: frozenset[int]) -> bool:
+    """Whether any SM ran more than one round of blocks besides those in the tail."""
+    return any(len([block for block in row if block not in tail]) > 1 for sm in trace.sms for row in trace.rows(sm))
 
 
 def _counters(canvas: Canvas, room: Box, launch: Launch) -> None:
     """The line of waiting, running and finished blocks at the time played."""
     trace, now = launch.lanes.trace, launch.lanes.now_ns
-    ended = sum(end <= now for end in trace.end_ns)
-    started = sum(start <= now for start in trace.start_ns)
+    started, ended = trace.started_by(now), trace.ended_by(now)
     waiting = trace.blocks - started
     x = canvas.put(room.x, room.y, f"t = {time_text(now, like=launch.lanes.end_ns)}", Ink.STRONG)
     x = canvas.put(max(x + 2, room.x + LABEL + 6), room.y, "waiting ", Ink.DIM)

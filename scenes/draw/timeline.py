@@ -181,5 +181,5 @@ def residents_chart(canvas: Canvas, box: Box, lanes: Lanes, peak: int) -> None:
         for up in range(box.height):
             part = min(max(eighths - up * 8, 0), 8)
             if part:
-                ink = Ink.TAIL if value <= peak * 0.1 else Ink.WORK_ALT
+                ink = Ink.TAIL if value <= peak * 0.1 else Ink.WORK
                 canvas.put(left + column, base - up, LOWER_EIGHTHS[part], ink)

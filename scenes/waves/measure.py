@@ -45,7 +45,7 @@ def measure_launch(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> 
         reported(
             "fit.traced", "traced, it holds", fit.traced_residents, "blocks", fit.method, source="kernels/blocks.py"
         ),
-        computed("fit.sms", "SMs in use", sms, "", "SMs that the launch can use, by the driver."),
+        reported("fit.sms", "SMs in use", sms, "", "SMs that the launch can use, by the driver."),
         computed(
             "fit.capacity",
             "fit at once",
@@ -250,7 +250,7 @@ def measure_competition(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]
             found += [
                 computed(
                     f"compete.{work}.capacity",
-                    f"that fit ({work})",
+                    f"fit at once, {work}",
                     capacity,
                     "",
                     "SMs × residents by the occupancy API.",

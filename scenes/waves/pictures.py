@@ -76,7 +76,7 @@ def _launch(m: Measurement, view: View, trace: Trace, residents: int, end_ns: fl
         focus=focus,
         focused=view.focused,
         tail=tail if few else frozenset(),
-        marks_ns=(trace.span_ns - trace.tail_ns,) if few else (),
+        marks_ns=(trace.span_ns - trace.tail_ns,) if few else (trace.span_ns,) if end_ns > trace.span_ns else (),
         title=title,
         origin="the previous choice"
         if view.previous
