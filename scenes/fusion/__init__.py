@@ -46,8 +46,8 @@ STEPS = (
         "Which kernels ran",
         ("eager-runs-two", "fused-runs-one"),
         "This is the evidence for the first step: names, from the profiler. torch.compile's kernel is a Triton kernel "
-        "too, with its ingredients in its name. Times here come from one run with warm caches, so they may differ "
-        "from the race.",
+        "too, with its ingredients in its name. Times here come from one call with warm caches, so they may differ "
+        "from the race; between eager's two kernels the GPU may wait for the second launch.",
         focus=("kernel",),
         needs=("kernels",),
     ),
@@ -64,9 +64,10 @@ STEPS = (
     Step(
         "cache",
         "When tmp fits in the L2",
-        ("tmp-from-the-l2", "tmp-from-memory"),
+        ("tmp-from-the-l2", "tmp-from-memory", "less-to-win-in-the-l2"),
         "The step that keeps the first one honest: a trip of a small array ends in the L2. It is the same relu on the "
-        "same bytes both times; only what ran before differs. Benchmarks that repeat one small tensor live here.",
+        "same bytes both times; only what ran before differs. Near the L2's size it may even be slower behind add: "
+        "add's last lines are still on their way to memory. Benchmarks that repeat one small tensor live here.",
         focus=("eager",),
         needs=("race", "cache"),
     ),

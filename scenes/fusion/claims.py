@@ -148,6 +148,7 @@ def _cache(m: Measurement) -> tuple[Claim, ...]:
             "unchecked": "" if ratio(where) is not None else why,
         }
 
+    inside, outside = _number(m, "cache.inside.gain"), _number(m, "cache.outside.gain")
     return (
         expectation(
             "tmp-from-the-l2",
@@ -168,6 +169,18 @@ def _cache(m: Measurement) -> tuple[Claim, ...]:
             "most of tmp was pushed out before relu came to read it",
             likely="an L2 that keeps part of what streams through it",
             **more("outside"),
+        ),
+        expectation(
+            "less-to-win-in-the-l2",
+            f"Fusion wins less at {share_text(WELL_INSIDE)} than at {share_text(WELL_OUTSIDE)}",
+            inside / outside if inside is not None and outside is not None else None,
+            (None, 0.97),
+            "of what it wins there",
+            "the trips that it saves are short ones while tmp stays in the L2",
+            likely="launches that cost as much as the trips at so small a size",
+            inputs=("cache.inside.gain", "cache.outside.gain"),
+            source="kernels/fusion.py",
+            unchecked="" if inside is not None and outside is not None else "one of the two sizes was not measured",
         ),
     )
 

@@ -220,7 +220,7 @@ def measure_cache(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> F
         )
         for name, timings in found.items()
     ]
-    quantities = [reported("cache.l2", "L2", l2 / 1e6, "MB", "The driver's cudaDevAttrL2CacheSize.")]
+    quantities: list[Quantity] = [reported("cache.l2", "L2", l2 / 1e6, "MB", "The driver's cudaDevAttrL2CacheSize.")]
     for share, where in ((WELL_INSIDE, "inside"), (WELL_OUTSIDE, "outside")):
         if share in sizes:
             at = list(sizes).index(share)
@@ -235,6 +235,14 @@ def measure_cache(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> F
                     "%",
                     "Median of relu right behind add ÷ median of relu after the L2 was emptied, in turns.",
                     inputs=(f"cache.{where}.behind", f"cache.{where}.flushed"),
+                ),
+                measured(
+                    f"cache.{where}.gain",
+                    "  fusion wins",
+                    found["eager"][at].median_us / found["triton"][at].median_us,
+                    "×",
+                    "Median of eager ÷ median of Triton at that size, a and b out of the L2.",
+                    inputs=("cache.eager", "cache.triton"),
                 ),
             ]
     return Findings(tuple(quantities), tuple(series))
@@ -357,7 +365,7 @@ def measure_kernels(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) ->
         if not found.kernels:
             missing[f"ran.{name}"] = found.why
             continue
-        method = "Kernel records of CUPTI through torch.profiler, over one call."
+        method = "Kernel records of CUPTI through torch.profiler, of the last of several calls in a row."
         starts = tuple(k.start_us for k in found.kernels)
         lasts = tuple(k.duration_us for k in found.kernels)
         series.append(

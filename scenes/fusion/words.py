@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpu_explain.scenes.base import Measurement, Words, number_text
 from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.fusion.claims import rival
-from gpu_explain.scenes.fusion.measure import BUSY, WELL_INSIDE, WELL_OUTSIDE, share_text
+from gpu_explain.scenes.fusion.measure import BUSY, ITEM, WELL_INSIDE, WELL_OUTSIDE, share_text
 from gpu_explain.scenes.fusion.parameters import NAMES, about
 
 
@@ -63,7 +63,7 @@ def _race(m: Measurement) -> Words:
         look = f"{NAMES[me]} is done {gap} earlier: {wins:.2f} × as fast, where bytes alone allow {allow:.2f} ×."
     else:
         look = f"Here eager is done {gap} earlier, although it moves {allow:.2f} × as much."
-    if abs(wins / allow - 1) < 0.06:
+    if abs(wins / allow - 1) < 0.06 and ITEM * m.number("race.n") >= m.device.l2_bytes:
         why = "Arithmetic is not what takes the time: time follows the bytes."
     elif wins >= 1:
         why = "At this n launches and the L2 count as well as bytes."
@@ -137,10 +137,15 @@ def _pays(m: Measurement) -> Words:
         if waits
         else f"Even at {about(int(calls.x[0]))} numbers a call takes no longer than the GPU's own time for it."
     )
-    verdict = f"wins {small:.2f} ×" if small >= 1.05 else f"loses ({small:.2f} ×)" if small < 0.95 else "wins nothing"
+    if small >= 1.05:
+        verdict = f"wins {small:.2f} ×"
+    elif small < 0.95:
+        verdict = f"loses ({small:.2f} ×): its one launch costs the host more than eager's two"
+    else:
+        verdict = "wins nothing"
     return Words(
         f"{host}{edge} the GPU is busy all the time, and bytes count.",
-        f"Follow ◆ from left to right: on a call of {about(int(calls.x[0]))} numbers {NAMES[fused]} {verdict}; {last}.",
+        f"Follow ◆ from left to right: at {about(int(calls.x[0]))} numbers {NAMES[fused]} {verdict}; {last}.",
         _present(
             m,
             "small.eager",
@@ -174,9 +179,11 @@ def _cache(m: Measurement) -> Words:
         if faster
         else f"One would expect a small tmp to stay in the L2 ({l2}) and relu, right behind add, to be faster for it."
     )
-    look = f"With tmp of {share_text(WELL_INSIDE)}, relu behind add takes {inside:.0f} % of its time with an emptied L2"
+    look = f"At {share_text(WELL_INSIDE)}, relu behind add takes {inside:.0f} % of its time with an emptied L2"
+    look += f", and fusion wins {m.number('cache.inside.gain'):.2f} ×"
     if m.has("cache.outside.ratio"):
-        look += f"; with {share_text(WELL_OUTSIDE)}, {m.number('cache.outside.ratio'):.0f} %"
+        outside, gain = m.number("cache.outside.ratio"), m.number("cache.outside.gain")
+        look += f"; at {share_text(WELL_OUTSIDE)}, {outside:.0f} % and {gain:.2f} ×"
     return Words(
         text,
         look + ".",
@@ -187,10 +194,12 @@ def _cache(m: Measurement) -> Words:
             "cache.inside.behind",
             "cache.inside.flushed",
             "cache.inside.ratio",
+            "cache.inside.gain",
             "",
             "cache.outside.behind",
             "cache.outside.flushed",
             "cache.outside.ratio",
+            "cache.outside.gain",
         ),
     )
 

@@ -250,6 +250,7 @@ FAULTS: dict[str, Callable[[Measurement], Measurement]] = {
     "large-waits-for-memory": _series("calls", "call.eager", _scaled(lambda _: 2.0)),
     "tmp-from-the-l2": _quantity("cache", "cache.inside.ratio", 100.0),
     "tmp-from-memory": _quantity("cache", "cache.outside.ratio", 70.0),
+    "less-to-win-in-the-l2": _quantity("cache", "cache.inside.gain", 1.8),
     "speed-up-as-the-roofs-allow": _quantity("roofs", "roof.speedup", 1.4),
     "below-the-roof": _quantity("roofs", "roof.1r1w", 2000.0),
     "all-near-the-roof": _quantity("roofs", "roof.relu", 2000.0),
