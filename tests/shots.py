@@ -117,7 +117,7 @@ def screens(
 def whole(state: State, stage: Stage, size: tuple[int, int], share: float = 1.0) -> Canvas:
     """The whole screen of a state, ``share`` of its pace after the step began."""
     now = state.play.since + state.pace.seconds * share
-    still, _ = still_tiles(state, stage, *size)
+    still, _ = still_tiles(state, stage, now, *size)
     picture = picture_tile(state, stage, now, *size)
     return flatten((*still, *((picture,) if picture else ())), *size)
 

@@ -45,12 +45,20 @@ class Waiting:
         doing: What is being done, in words.
         share: How much of it is done, 0 … 1, or ``None``.
         shown: Whether its picture has come already, while later parts are still being measured.
+        since: Clock time at which it was asked for.
     """
 
     id: int
     doing: str = ""
     share: float | None = None
     shown: bool = False
+    since: float = 0.0
+
+    def said(self, now: float) -> str:
+        """What is being done, and for how long once that is long."""
+        seconds = int(now - self.since)
+        doing = self.doing or "measuring"
+        return f"{doing}, {seconds} s" if self.id and seconds >= 2 else doing
 
 
 @dataclass(frozen=True)
@@ -293,9 +301,9 @@ def commit_typed(state: State) -> State:
     return _with_choice(state, {**state.chosen, parameter.id: same})
 
 
-def asked(state: State, id: int) -> State:
+def asked(state: State, id: int, now: float) -> State:
     """A request has been sent; what was asked before is of no interest any more."""
-    return replace(state, waiting=Waiting(id), problem=None, remark="")
+    return replace(state, waiting=Waiting(id, since=now), problem=None, remark="")
 
 
 def cancelled(state: State) -> State:
@@ -340,7 +348,8 @@ def lost(state: State, problem: Problem, restarting: bool) -> State:
         return replace(state, remark="the GPU was given back after a long rest; r runs the kernels again")
     if state.waiting is not None and restarting:
         # The source asks the same of the next worker: the answer still comes.
-        return replace(state, problem=problem, waiting=Waiting(state.waiting.id, "starting the GPU worker again"))
+        waiting = Waiting(state.waiting.id, "starting the GPU worker again", since=state.waiting.since)
+        return replace(state, problem=problem, waiting=waiting)
     if state.waiting is not None and state.waiting.id == 0:
         return replace(state, problem=problem)
     return broken(state, problem)

@@ -239,6 +239,15 @@ async def test_a_session_lost_while_measuring_is_said_and_its_answer_still_count
         assert it.state.shown.value("blocks") == 160
 
 
+async def test_a_long_wait_is_counted() -> None:
+    source = toy.FakeSource(answers=False)
+    async with walking(source) as it:
+        source.progress("tracing the launch")
+        it.clock.now += 7.5
+        await it.pilot.pause(1.1)
+        assert "tracing the launch, 7 s" in it.text
+
+
 async def test_a_session_ended_for_idleness_is_no_fault() -> None:
     source = toy.FakeSource()
     async with walking(source) as it:

@@ -66,7 +66,7 @@ def test_the_step_is_whole(scene: Scene, step: int, size: tuple[int, int], origi
     assert isinstance(words, Words)
     shown = " ".join(" ".join(str(canvas) for canvas in faces(state, size)).split())
     assert "This picture could not be drawn" not in shown
-    _, hidden = still_tiles(state, STAGE, *size)
+    _, hidden = still_tiles(state, STAGE, 0.0, *size)
     if hidden:
         assert "more: ↓" in shown
     else:
@@ -94,14 +94,14 @@ def test_the_picture_is_never_empty(scene: Scene, step: int, size: tuple[int, in
 @steps
 def test_words_alone_fit_a_small_screen_without_scrolling(scene: Scene, step: int) -> None:
     for origin in MODELS:
-        _, hidden = still_tiles(state_of(scene, step, measured(scene, origin)), STAGE, 80, 24)
+        _, hidden = still_tiles(state_of(scene, step, measured(scene, origin)), STAGE, 0.0, 80, 24)
         assert hidden == 0
 
 
 @steps
 def test_words_fit_the_design_size_without_scrolling(scene: Scene, step: int) -> None:
     for origin in MODELS:
-        _, hidden = still_tiles(state_of(scene, step, measured(scene, origin)), STAGE, 120, 40)
+        _, hidden = still_tiles(state_of(scene, step, measured(scene, origin)), STAGE, 0.0, 120, 40)
         assert hidden == 0
 
 

@@ -173,7 +173,7 @@ def heading(title: str, hint: str, width: int, focused: bool = False) -> Row:
     """A section's title, a hint at its right edge."""
     gap = width - len(title) - len(hint)
     name = (title, Ink.LOOK if focused else Ink.DIM)
-    return (name, (" " * gap, Ink.TEXT), (hint, Ink.DIM if focused else Ink.FAINT)) if gap > 0 else (name,)
+    return (name, (" " * gap, Ink.TEXT), (hint, Ink.DIM)) if gap > 0 else (name,)
 
 
 def _parameter(state: State, parameter: Parameter, offered: Offered, here: bool, pad: int, width: int) -> Row:
@@ -183,7 +183,7 @@ def _parameter(state: State, parameter: Parameter, offered: Offered, here: bool,
     """
     now = state.chosen.get(parameter.id, parameter.default)
     greyed = set(state.greyed(parameter, offered))
-    cells: list[Span] = [(choice.text, Ink.FAINT if choice.id in greyed else Ink.DIM) for choice in parameter.choices]
+    cells: list[Span] = [(c.text, Ink.FAINT if c.id in greyed else Ink.DIM) for c in parameter.choices]
     ids = [choice.id for choice in parameter.choices]
     chosen = ids.index(now) if now in ids else len(cells)
     if now not in ids:
@@ -204,7 +204,9 @@ def _window(cells: list[Span], chosen: int, room: int, ink: Ink) -> Row:
         row: Row = (("… " if first else "", Ink.DIM),)
         for index in range(first, last + 1):
             text, plain = cells[index]
-            row += ((f"‹{text}›", ink),) if index == chosen else ((f"{gap}{text}{gap}", plain),)
+            # Greyed ones stand in brackets: colour never says something alone.
+            ends = "‹›" if index == chosen else "()" if plain is Ink.FAINT else gap + gap
+            row += ((f"{ends[:1]}{text}{ends[1:]}", ink if index == chosen else plain),)
             row += ((" ", Ink.DIM),) if not gap and index < last else ()
         return (*row, (" …" if last < len(cells) - 1 else "", Ink.DIM))
 
@@ -257,7 +259,7 @@ def quantity_or_reason(m: Measurement, name: str) -> Quantity | Row:
         return m.quantity(name)
     except KeyError:
         reason = m.why_missing(name) or "not measured yet" if not m.complete else m.why_missing(name) or "not measured"
-        return ((f"{name}: {reason}", Ink.FAINT),)
+        return ((f"{name}: {reason}", Ink.DIM),)
 
 
 def _quantity(q: Quantity, pad: int, width: int, aligned: bool) -> list[Row]:
@@ -275,7 +277,7 @@ def _quantity(q: Quantity, pad: int, width: int, aligned: bool) -> list[Row]:
     rows: list[Row] = [((line, Ink.TEXT),) for line in lines[:-1]]
     start: Row = ((f"{lines[-1]:<{pad}} ", Ink.TEXT),)
     row = (*start, *value)
-    for text, ink in ((q.spread_text, Ink.FAINT), (q.note, Ink.DIM)):
+    for text, ink in ((q.spread_text, Ink.DIM), (q.note, Ink.DIM)):
         gap = "  " if length(row) + 2 + len(text) <= width else " "
         if text and length(row) + len(gap) + len(text) <= width:
             row = (*row, (gap + text, ink))

@@ -11,7 +11,7 @@ from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 
 
-def footer(state: State, layout: Layout, offered: Offered, pace: Row = ()) -> Canvas:
+def footer(state: State, layout: Layout, offered: Offered, now: float, pace: Row = ()) -> Canvas:
     """Two lines: a rule that holds what is being measured, and the keys."""
     width = layout.width
     canvas = Canvas(width, 2)
@@ -19,7 +19,7 @@ def footer(state: State, layout: Layout, offered: Offered, pace: Row = ()) -> Ca
     split = layout.room is Room.BOTH or (layout.room is Room.TURNS and state.face is Face.WORDS)
     if split and state.problem is None:
         canvas.put(layout.left, 0, "┴", Ink.FAINT)
-    said = status(state, offered)
+    said = status(state, offered, now)
     if said:
         put_row(canvas, 2, 0, ((" ", Ink.TEXT), *said, (" ", Ink.TEXT)), width - 1)
     elif pace:
@@ -28,11 +28,10 @@ def footer(state: State, layout: Layout, offered: Offered, pace: Row = ()) -> Ca
     return canvas
 
 
-def status(state: State, offered: Offered) -> Row:
+def status(state: State, offered: Offered, now: float) -> Row:
     """What is being measured and how to stop it, what the last key had to say, or what the parameter does."""
     if state.waiting is not None:
-        doing = state.waiting.doing or "measuring"
-        row: Row = ((doing, Ink.LOOK),)
+        row: Row = ((state.waiting.said(now), Ink.LOOK),)
         if state.waiting.share is not None:
             row += ((f"  {bar(state.waiting.share, 10)} {state.waiting.share * 100:.0f} %", Ink.LOOK),)
         row += ((" · Esc cancels", Ink.DIM),)
@@ -44,7 +43,7 @@ def status(state: State, offered: Offered) -> Row:
         return ()
     said: Row = ((parameter.help, Ink.DIM),) if parameter.help else ()
     if state.greyed(parameter, offered):
-        why = "greyed: this GPU cannot do it" if state.live else "greyed: not in this recording"
+        why = "( ) this GPU cannot do" if state.live else "( ) not in this recording"
         said += ((" · " if said else "", Ink.DIM), (why, Ink.WARN))
     return said
 

@@ -22,7 +22,7 @@ def picture(state: State, now: float, width: int, height: int, opening: str = ""
     """
     m = state.drawable
     if m is None:
-        return _panel(_waiting(state, opening, width), width, height)
+        return _panel(_waiting(state, now, opening, width), width, height)
     made = Guarded(state.scene).frame(m, state.view(now, width, height))
     if isinstance(made, Problem):
         return _panel(fault_rows(made, width - 8), width, height)
@@ -43,10 +43,9 @@ def fault_rows(problem: Problem, width: int) -> list[Row]:
     return rows
 
 
-def _waiting(state: State, opening: str, width: int) -> list[Row]:
+def _waiting(state: State, now: float, opening: str, width: int) -> list[Row]:
     if state.waiting is not None:
-        doing = state.waiting.doing or "measuring"
-        rows: list[Row] = [((f"{doing} …", Ink.STRONG),)]
+        rows: list[Row] = [((f"{state.waiting.said(now)} …", Ink.STRONG),)]
         if state.waiting.share is not None:
             cells = min(30, width - 8)
             rows += [EMPTY, ((bar(state.waiting.share, cells), Ink.LOOK),)]

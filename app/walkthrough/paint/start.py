@@ -135,7 +135,7 @@ def scene_rows(welcome: Welcome, width: int) -> tuple[list[Row], int]:
         why_not = welcome.why_not.get(scene.id, "")
         if chosen:
             here = len(rows)
-        title = Ink.LOOK if chosen else Ink.FAINT if why_not else Ink.STRONG
+        title = Ink.LOOK if chosen else Ink.DIM if why_not else Ink.STRONG
         rows.append((("▸ " if chosen else "  ", Ink.LOOK), (f"{scene.number:>2}  {scene.title}", title)))
         rows += paragraph(scene.question, width, Ink.TEXT if chosen else Ink.DIM, " " * 6, " " * 6)
         if why_not:
@@ -184,7 +184,7 @@ def sm_rows(sms: int, width: int) -> list[Row]:
         count = min(across, sms - first)
         rows.append((("■ " * count, Ink.WORK_ALT),))
     caption = f"{sms} squares for {sms} SMs. Where they lie on the chip is not known."
-    return [*rows, *paragraph(caption, width, Ink.FAINT)]
+    return [*rows, *paragraph(caption, width, Ink.DIM)]
 
 
 def fact_rows(device: Device, versions: Mapping[str, str], width: int) -> list[Row]:
@@ -225,9 +225,9 @@ def fact_rows(device: Device, versions: Mapping[str, str], width: int) -> list[R
     rows.append(
         (
             (Kind.REPORTED.glyph, KIND_INKS[Kind.REPORTED]),
-            (" from the driver  ", Ink.FAINT),
+            (" from the driver  ", Ink.DIM),
             (Kind.MEASURED.glyph, KIND_INKS[Kind.MEASURED]),
-            (" measured", Ink.FAINT),
+            (" measured", Ink.DIM),
         )
     )
     return rows

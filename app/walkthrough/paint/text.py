@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 
 from gpu_explain.scenes.base import Kind
+from gpu_explain.scenes.draw.box import wrap as wrap_one
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 
@@ -25,10 +25,10 @@ EMPTY: Row = ()
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most ``width`` cells; no-break spaces hold, longer words are cut."""
+    """Lines of at most ``width`` cells; a number keeps its unit, no-break spaces hold, longer words are cut."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
-        lines += textwrap.wrap(paragraph, max(width, 1), break_on_hyphens=False) or [""]
+        lines += wrap_one(paragraph, max(width, 1)) or [""]
     return lines
 
 

@@ -40,8 +40,8 @@ def layout_of(state: State, width: int, height: int) -> Layout:
     return divide(width, height, lines)
 
 
-def still_tiles(state: State, stage: Stage, width: int, height: int) -> tuple[tuple[Tile, ...], int]:
-    """Everything but the picture, and how many rows of words are hidden."""
+def still_tiles(state: State, stage: Stage, now: float, width: int, height: int) -> tuple[tuple[Tile, ...], int]:
+    """Everything but the picture, and how many rows of words are hidden. Changes with the state and whole seconds."""
     layout = layout_of(state, width, height)
     if layout.room is Room.NONE:
         return (Tile(0, 0, too_small(width, height, SMALLEST)),), 0
@@ -61,7 +61,7 @@ def still_tiles(state: State, stage: Stage, width: int, height: int) -> tuple[tu
         tiles.append(Tile(0, layout.top, words.canvas))
     if state.problem is not None:
         tiles.append(Tile(0, layout.bottom, notice(state.problem, width, cross)))
-    tiles.append(Tile(0, height - 2, footer(state, layout, stage.offered, _pace_row(state, layout))))
+    tiles.append(Tile(0, height - 2, footer(state, layout, stage.offered, now, _pace_row(state, layout))))
     return tuple(tiles), words.hidden if words else 0
 
 

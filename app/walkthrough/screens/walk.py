@@ -60,8 +60,9 @@ class Walk(Screen[None]):
         self._kept: dict[str, State] = {}
         self._stage: Stage | None = None
         self._still: tuple[Tile, ...] = ()
-        self._still_of: tuple[State, Stage, int, int] | None = None
+        self._still_of: tuple[State, Stage, int, int, int] | None = None
         self._ticker: Timer | None = None
+        self._seconds: Timer | None = None
         self._asking: Timer | None = None
 
     @property
@@ -76,6 +77,7 @@ class Walk(Screen[None]):
     def on_mount(self) -> None:
         """Start the ticker at rest and open the scene."""
         self._ticker = self.set_interval(1 / FRAMES, self.paint, pause=True)
+        self._seconds = self.set_interval(1.0, self.paint, pause=True)
         self.state = replace(self.state, motion=self.app.animation_level != "none")
         self.open(*self._first)
 
@@ -130,9 +132,11 @@ class Walk(Screen[None]):
         now = self.host.clock()
         width, height = self.app.size
         stage = self.stage()
-        key = (self.state, stage, width, height)
+        # A long wait is counted in whole seconds; nothing else of the still parts depends on the time.
+        waited = int(now - self.state.waiting.since) if self.state.waiting is not None else 0
+        key = (self.state, stage, waited, width, height)
         if self._still_of is None or any(a is not b and a != b for a, b in zip(self._still_of, key, strict=True)):
-            self._still, self.hidden = still_tiles(self.state, stage, width, height)
+            self._still, self.hidden = still_tiles(self.state, stage, now, width, height)
             self._still_of = key
         moving_part = picture_tile(self.state, stage, now, width, height)
         self._sheet.show((*self._still, *((moving_part,) if moving_part else ())))
@@ -141,6 +145,11 @@ class Walk(Screen[None]):
                 self._ticker.resume()
             else:
                 self._ticker.pause()
+        if self._seconds:
+            if self.state.waiting is not None:
+                self._seconds.resume()
+            else:
+                self._seconds.pause()
 
     def hear(self, reply: Progress | Measured | Failed) -> None:
         """An answer of the source."""
@@ -170,7 +179,8 @@ class Walk(Screen[None]):
             problem = Problem("cannot-show", f"{scene.title} cannot be shown here", why_not)
             self.become(replace(self.state, problem=problem, waiting=None))
         else:
-            self.become(moves.asked(self.state, source.ask(scene, self.state.chosen, again=again)))
+            now = self.host.clock()
+            self.become(moves.asked(self.state, source.ask(scene, self.state.chosen, again=again), now))
 
     def meet(self) -> None:
         """The source has said which GPU it is."""
