@@ -17,6 +17,9 @@ from gpu_explain.scenes.draw.ink import Ink
 TAGLINE = "What does your GPU really do when your PyTorch line runs, and why is it fast or slow?"
 """The question that the product answers."""
 
+SHORT = "What does your GPU really do when your PyTorch line runs?"
+"""The same on a small screen."""
+
 PROMISE = "Every picture is the recording of kernels that really ran; every number says where it comes from."
 """Why it can be believed."""
 
@@ -67,8 +70,8 @@ def start(welcome: Welcome, width: int, height: int) -> Canvas:
         top = _hero(canvas, margin, 2 + min(spare // 3, 8)) + min(spare // 4, 1)
         end = min(top + most, bottom)
     else:
-        put_row(canvas, margin, 2, ((TAGLINE, Ink.TEXT),), width - 1)
-        top, end = 4, bottom
+        put_row(canvas, margin, 2, ((TAGLINE if len(TAGLINE) < width - 2 else SHORT, Ink.TEXT),), width - 1)
+        top, end = 3 if foot else 4, bottom
     put_rows(canvas, margin, top, left[: end - top], split - 1)
     _scrolled(canvas, split + 3, top, scenes, here, width - margin, end)
     canvas.fill(split, top, 1, max(end - top, 0), "│", Ink.FAINT)
