@@ -1,7 +1,8 @@
 """Launcher of ``cuda/grid.cu`` and its Triton twin: one launch written down by block, by warp and by element.
 
 Each of ``ceil(elements / threads)`` blocks has ``threads`` threads, each thread at most one element. A thread with an
-element signs it and waits. The signatures of all elements come back and are checked one by one.
+element signs it and waits, in some blocks longer than in others where that is asked for. The signatures of all
+elements come back and are checked one by one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 LANGUAGES = ("CUDA", "Triton")
 _WARP_COLUMNS = 3
 _LONGEST = 50_000_000
-"""The largest amount: a block of that length lasts about a display watchdog's patience on its own."""
+"""The most cycles: a block of that length lasts about a display watchdog's patience on its own."""
 _MOST_SIGNATURES = 2**31 - 1
 _UNWRITTEN = -1
 _START_NS = 2  # TRACE_START_NS of cuda/trace.cuh
@@ -88,19 +89,30 @@ class _Ready:
 
 def residents(gpu: Session, *, language: str, threads: int) -> int:
     """Most blocks of ``threads`` threads on one SM, by the occupancy API. Raises ``ValueError`` as :func:`record`."""
-    _check(gpu, language=language, threads=threads, elements=1, amount=1)
+    _check(gpu, language=language, threads=threads, elements=1, least=1)
     return _ready(gpu, language, threads).residents
 
 
-def record(gpu: Session, *, name: str, title: str, language: str, elements: int, threads: int, amount: int) -> Recorded:
-    """Launch one thread an element, in blocks of ``threads``, each waiting ``amount`` cycles of its SM's clock.
+def record(
+    gpu: Session,
+    *,
+    name: str,
+    title: str,
+    language: str,
+    elements: int,
+    threads: int,
+    least: int,
+    spread: int = 0,
+) -> Recorded:
+    """Launch one thread an element, in blocks of ``threads``, each waiting ``least`` cycles of its SM's clock or more.
 
+    How much more is fixed by the block's number, between 0 and ``spread`` cycles, the same in every launch.
     ``name`` and ``title`` are the trace's. Raises ``ValueError`` naming a wrong argument, ``ProblemError``
     ``gpu-memory`` when the records do not fit.
     """
     import torch
 
-    _check(gpu, language=language, threads=threads, elements=elements, amount=amount)
+    _check(gpu, language=language, threads=threads, elements=elements, least=least, spread=spread)
     blocks = -(-elements // threads)
     warps_per_block = -(-threads // gpu.device.warp_size)
     ready = _ready(gpu, language, threads)
@@ -114,7 +126,7 @@ def record(gpu: Session, *, name: str, title: str, language: str, elements: int,
         by_warp.fill_(_UNWRITTEN)
         owner.fill_(_UNWRITTEN)
         blocks_record[:] = [record]
-        ready.launch(blocks, (record, arrivals, by_warp, owner, elements, amount))
+        ready.launch(blocks, (record, arrivals, by_warp, owner, elements, least, spread))
 
     trace = record_trace(
         gpu,
@@ -192,7 +204,7 @@ def sources(*, language: str) -> tuple[SourceText, ...]:
     )
 
 
-def _check(gpu: Session, *, language: str, threads: int, elements: int, amount: int) -> None:
+def _check(gpu: Session, *, language: str, threads: int, elements: int, least: int, spread: int = 0) -> None:
     if language not in LANGUAGES:
         raise ValueError(f"language: one of {', '.join(LANGUAGES)} expected, got {language!r}")
     device = gpu.device
@@ -201,8 +213,10 @@ def _check(gpu: Session, *, language: str, threads: int, elements: int, amount: 
     warps = threads // device.warp_size
     if language == "Triton" and (threads % device.warp_size or warps & (warps - 1)):
         raise ValueError(f"threads: a power of two of at least {device.warp_size} expected for Triton, got {threads}")
-    if not 1 <= amount <= _LONGEST:
-        raise ValueError(f"amount: 1 to {_LONGEST} expected, got {amount}")
+    if not 1 <= least <= _LONGEST:
+        raise ValueError(f"least: 1 to {_LONGEST} expected, got {least}")
+    if not 0 <= spread <= _LONGEST:
+        raise ValueError(f"spread: 0 to {_LONGEST} expected, got {spread}")
     # A signature, lanes that do not exist included, must fit an int32.
     most = _MOST_SIGNATURES // (-(-threads // device.warp_size) * device.warp_size) * threads
     if not 1 <= elements <= most:
@@ -257,4 +271,5 @@ def _trial(gpu: Session, threads: int) -> tuple[Any, ...]:
         gpu.empty((threads,), torch.int32),
         threads,
         2,
+        0,
     )

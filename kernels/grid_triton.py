@@ -9,6 +9,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from gpu_explain.kernels.blocks_triton import nap
 from gpu_explain.kernels.trace_triton import clock64, trace_begin, trace_end
 
 
@@ -38,15 +39,22 @@ def sm_of(element):
     return tl.inline_asm_elementwise("mov.u32 $0, %smid;", "=r,r", [element], dtype=tl.int32, is_pure=False, pack=1)
 
 
-@triton.jit(do_not_specialize=["n", "amount"])
-def traced_elements(record, arrivals, warp_record, owner, n, amount, THREADS: tl.constexpr, WARP: tl.constexpr):
-    """Sign each element with the warp and lane that has it, and wait for ``amount`` cycles.
+@triton.jit
+def unevenness():
+    """What differs between blocks of real work, made by arithmetic: 0 … 1023 by the program's number (int64)."""
+    return ((tl.program_id(0).to(tl.int64) * 2654435761) & 0xFFFFFFFF) >> 22
+
+
+@triton.jit(do_not_specialize=["n", "least", "spread"])
+def traced_elements(record, arrivals, warp_record, owner, n, least, spread, THREADS: tl.constexpr, WARP: tl.constexpr):
+    """Sign each element with the warp and lane that has it; wait for ``least`` cycles and up to ``spread`` more.
 
     ``record`` is int64 ``[6, programs]``, ``arrivals`` one int32 that starts at 0, ``warp_record`` int64 ``[3, warps]``
     (start and end in ns, SM), ``owner`` int32 ``[n]``. Launch with ``num_warps = THREADS // WARP``.
     """
     element = tl.arange(0, THREADS)
     began = time_of(element)  # before the tracer, whose ticket every warp has to wait for in Triton
+    began_clock = clock64()
     start_clock = trace_begin(record, arrivals)
     i = tl.program_id(0).to(tl.int64) * THREADS + element
     lane = lane_of(element)
@@ -56,8 +64,8 @@ def traced_elements(record, arrivals, warp_record, owner, n, amount, THREADS: tl
     tl.store(warp_record + 2 * warps + warp, sm_of(element).to(tl.int64), mask=lane == 0)
     # The mask keeps the surplus of the last program from writing. It does not let them leave: all warps wait below.
     tl.store(owner + i, warp * WARP + lane, mask=i < n)
-    now = clock64()
-    while now - start_clock < amount:
-        now = clock64()
+    amount = least + spread * unevenness() // 1024
+    while clock64() - began_clock < amount:
+        nap()
     tl.store(warp_record + 1 * warps + warp, time_of(element), mask=lane == 0)
     trace_end(record, start_clock)

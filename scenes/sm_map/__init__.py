@@ -1,22 +1,18 @@
 """Scene 9, where blocks run: grid, block, warp and lane on the map of this GPU's SMs.
 
 One launch is written down at every level (``cuda/grid.cu`` and its Triton twin): which SM ran a block, when each warp
-worked, which lane had which element. ``parameters`` and ``measure`` say what is launched, ``claims`` what must come of
-it, ``words`` what is said; ``pictures`` draws the maps, ``inside`` the way down from an SM to a lane, ``order`` what
-the order of blocks is and is not.
+worked, which lane had which element. ``parameters``, ``measure`` and ``contrast`` say what is launched, ``facts`` what
+a recording says, ``claims`` what must come of it, ``words`` what is said. ``pictures`` draws the map, ``inside`` the
+way down from an SM to a lane, ``order`` what the order of blocks is and is not, ``races`` maps beside maps.
 """
 
 from gpu_explain.scenes.base import Part, Scene, Step
 from gpu_explain.scenes.sm_map.claims import claims
-from gpu_explain.scenes.sm_map.measure import (
-    measure_again,
-    measure_flag,
-    measure_launch,
-    measure_smaller,
-    measure_twins,
-)
+from gpu_explain.scenes.sm_map.contrast import measure_flag, measure_smaller, measure_twins
+from gpu_explain.scenes.sm_map.measure import measure_again, measure_launch
 from gpu_explain.scenes.sm_map.parameters import parameters, resolve
-from gpu_explain.scenes.sm_map.pictures import frame, move, pace
+from gpu_explain.scenes.sm_map.pictures import frame, move
+from gpu_explain.scenes.sm_map.playing import pace
 from gpu_explain.scenes.sm_map.words import words
 
 STEPS = (
@@ -44,8 +40,8 @@ STEPS = (
         "order",
         "What is true about order",
         ("each-block-once", "blocks-stay", "not-in-order", "not-the-same-twice"),
-        "The first wave often looks tidy: that is what leads people to rely on it. Press r and compare. A kernel that "
-        "works because block 0 comes first works until the grid grows.",
+        "The first blocks look tidy, each on its own SM: that is what leads people to rely on it. Ask why block 0 is "
+        "not on SM 0. Press r and compare. A kernel that works because block 0 comes first works until the grid grows.",
         focus=("trace",),
         needs=("launch", "again"),
     ),
@@ -84,7 +80,7 @@ STEPS = (
     ),
 )
 
-_LAUNCH = ("elements", "threads", "cycles", "sms", "language")
+_LAUNCH = ("elements", "threads", "work", "sms", "language")
 
 SCENE = Scene(
     id="sm-map",
@@ -98,8 +94,8 @@ SCENE = Scene(
         Part("launch", _LAUNCH, measure_launch, "recording the launch"),
         Part("again", _LAUNCH, measure_again, "launching it once more"),
         Part("flag", ("sms",), measure_flag, "letting blocks wait for the last"),
-        Part("twins", ("threads", "cycles", "sms"), measure_twins, "recording CUDA and Triton"),
-        Part("smaller", ("cycles", "language"), measure_smaller, "recording fewer SMs"),
+        Part("twins", ("threads", "work", "sms"), measure_twins, "recording CUDA and Triton"),
+        Part("smaller", ("language",), measure_smaller, "recording fewer SMs"),
     ),
     claims=claims,
     words=words,

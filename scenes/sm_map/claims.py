@@ -90,6 +90,16 @@ def _inside(m: Measurement) -> tuple[Claim, ...]:
             source="cuda/grid.cu",
         ),
         law(
+            "warps-last-as-long-as-their-block",
+            "A warp that has an element works nearly as long as its block",
+            m.number("grid.shortest"),
+            (0.8, None),
+            "of its block's time",
+            "all its threads wait the same while; a block starts its warps one after the other, and stamps take time",
+            inputs=("grid.shortest",),
+            source="cuda/grid.cu",
+        ),
+        law(
             "every-element-once",
             "Every element has its thread: block i ÷ threads, thread i mod threads",
             int(m.value("elements")) - int(m.number("grid.signed")) + int(m.number("grid.strangers")),
@@ -142,15 +152,15 @@ def _order(m: Measurement) -> tuple[Claim, ...]:
         ),
         expectation(
             "not-in-order",
-            "Blocks do not arrive in the order of their numbers",
-            trace.out_of_order if waited else None,
+            "Blocks do not start in the order of their numbers",
+            int(m.number("launch.unordered")) if waited else None,
             (1, None),
             "late blocks",
             "places fall free on all SMs at nearly the same time, and nothing sorts the blocks that take them",
             unchecked=unchecked,
-            likely="a GPU that hands out blocks one at a time",
+            likely="a GPU that hands out blocks one at a time, or a timer too coarse to see the order",
             inputs=("launch.unordered",),
-            source="scenes/base/trace.py",
+            source="scenes/sm_map/facts.py",
         ),
         expectation(
             "not-the-same-twice",
@@ -208,7 +218,7 @@ def _flag(m: Measurement) -> tuple[Claim, ...]:
 
 def _twins(m: Measurement) -> tuple[Claim, ...]:
     cuda, triton = m.quantity("twin.CUDA.idle"), m.quantity("twin.Triton.idle")
-    lasts = m.number("twin.CUDA.duration"), m.number("twin.Triton.duration")
+    lasts = m.number("twin.CUDA.last"), m.number("twin.Triton.last")
     unchecked = "" if cuda.n else "the last block has no warp without an element: a block is a single warp"
     return (
         law(
@@ -237,7 +247,7 @@ def _twins(m: Measurement) -> tuple[Claim, ...]:
             "CUDA's warps without an element are done at once",
             cuda.number / lasts[0] if cuda.n else None,
             (None, 0.15),
-            "of a block's time",
+            "of its block's time",
             "`if (i < n)` skips their work; one or two timer steps on a coarse timer",
             unchecked=unchecked,
             likely="a timer step as long as a block",
@@ -249,7 +259,7 @@ def _twins(m: Measurement) -> tuple[Claim, ...]:
             "Triton's warps without an element stay to the end of their block",
             triton.number / lasts[1] if triton.n else None,
             (0.85, None),
-            "of a block's time",
+            "of its block's time",
             "a mask silences loads and stores, it sends nobody home",
             unchecked=unchecked,
             likely="a compiler that learned to branch around masked work",

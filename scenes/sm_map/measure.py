@@ -1,4 +1,4 @@
-"""What ``sm-map`` launches and records: its parts, in the order they are measured."""
+"""What ``sm-map`` launches and records first: the launch that was chosen, at every level, and once more."""
 
 from __future__ import annotations
 
@@ -19,21 +19,17 @@ from gpu_explain.scenes.base import (
     measured,
     reported,
 )
-from gpu_explain.scenes.draw.scale import count_text
+from gpu_explain.scenes.draw.scale import count_text, time_text
+from gpu_explain.scenes.sm_map.facts import handovers, kept_sms, late_starts
 from gpu_explain.scenes.sm_map.parameters import launch_of
-from gpu_explain.scenes.waves.parameters import int_of, sm_choices
-
-WARPS_KEPT = 4096
-"""Warps whose times are kept for the step inside, by whole SMs: the recording of all would weigh megabytes."""
-LIMIT_NS = 500_000
-"""When blocks that wait for the last one give up: a hundred times what it takes them all to start."""
+from gpu_explain.scenes.waves.parameters import int_of
 
 
 def measure_launch(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Findings:
     """Record the launch that was chosen, by block, by warp and by element."""
     from gpu_explain.kernels import grid
 
-    launch = launch_of(chosen)
+    launch = launch_of(gpu.device, chosen)
     with gpu.on_sms(int_of(chosen, "sms")) as narrowed:
         sms = narrowed.device.sms
         found = grid.record(narrowed, name="launch", title="one thread an element", **launch)
@@ -86,6 +82,7 @@ def _blocks(found: Any) -> tuple[Quantity, ...]:
     trace: Trace = found.trace
     counts = sorted(len(blocks) for blocks in trace.by_sm.values())
     gaps = handovers(trace, found.residents)
+    lasts = [end - start for start, end in zip(trace.start_ns, trace.end_ns, strict=True)]
     traced = "Counted in the trace of this launch."
     return (
         measured("launch.peak", "  seen at once", trace.peak, "", traced + " Most blocks resident at one time."),
@@ -117,9 +114,9 @@ def _blocks(found: Any) -> tuple[Quantity, ...]:
         measured(
             "launch.unordered",
             "started out of order",
-            trace.out_of_order,
+            len(late_starts(trace)),
             "blocks",
-            traced + " They arrived after one with a higher number.",
+            "Blocks that started after one with a higher number, by more than one step of %globaltimer.",
             note=f"of {count_text(trace.blocks)}",
         ),
         measured(
@@ -137,6 +134,7 @@ def _blocks(found: Any) -> tuple[Quantity, ...]:
             "µs",
             "Median over the blocks of end minus start, on %globaltimer.",
             n=trace.blocks,
+            note=f"{time_text(min(lasts))} … {time_text(max(lasts))}",
         ),
         measured(
             "launch.span", "first start to last end", trace.span_ns / 1000, "µs", "On %globaltimer, over all blocks."
@@ -164,6 +162,12 @@ def _threads(found: Any, launch: Mapping[str, Any]) -> tuple[Quantity, ...]:
     seen = sum(sm >= 0 for sm in found.warp_sm)
     astray = sum(here != there for here, there in zip(found.warp_sm, sms, strict=True))
     first = blocks * per_block - per_block
+    lasts = [end - start for start, end in zip(found.trace.start_ns, found.trace.end_ns, strict=True)]
+    stays = [
+        (found.warp_end_ns[w] - found.warp_start_ns[w]) / max(lasts[w // per_block], 1)
+        for w in range(blocks * per_block)
+        if w // per_block * launch["threads"] + w % per_block * len(owners.lane_low) < launch["elements"]
+    ]
     idle = max(per_block - ceil((launch["elements"] - (blocks - 1) * launch["threads"]) / len(owners.lane_low)), 0)
     return (
         computed(
@@ -175,6 +179,14 @@ def _threads(found: Any, launch: Mapping[str, Any]) -> tuple[Quantity, ...]:
             note=f"= {launch['threads']} ÷ {len(owners.lane_low)}",
         ),
         measured("grid.warps", "warps that reported", seen, "", "Each warp's lane 0 wrote its times and its SM."),
+        measured(
+            "grid.shortest",
+            "shortest stay of a warp",
+            min(stays),
+            "of its block's",
+            "Time from a warp's start to the end of its work ÷ its block's, least of all warps that have an element.",
+            n=len(stays),
+        ),
         measured(
             "grid.astray",
             "warps off their block's SM",
@@ -217,35 +229,6 @@ def _threads(found: Any, launch: Mapping[str, Any]) -> tuple[Quantity, ...]:
             n=idle,
         ),
     )
-
-
-def handovers(trace: Trace, residents: int) -> list[int]:
-    """For each block that had to wait for a place: ns from when one fell free on its SM to its start.
-
-    On an SM with ``residents`` places the block that starts ``residents + k``-th cannot start before the ``k``-th end.
-    """
-    gaps = []
-    for blocks in trace.by_sm.values():
-        starts = sorted(trace.start_ns[b] for b in blocks)
-        ends = sorted(trace.end_ns[b] for b in blocks)
-        gaps += [start - end for start, end in zip(starts[residents:], ends, strict=False)]
-    return gaps
-
-
-def kept_sms(trace: Trace, warps_per_block: int) -> tuple[int, ...]:
-    """The SMs whose warps are kept: that of the last block, of the first, of the last to end, then some in between.
-
-    As many as :data:`WARPS_KEPT` allows, at least one, ascending.
-    """
-    order = [trace.sm[-1], trace.sm[0], trace.last_sm, *trace.sms[:: max(len(trace.sms) // 8, 1)], *trace.sms]
-    kept: list[int] = []
-    room = WARPS_KEPT
-    for sm in dict.fromkeys(order):
-        room -= len(trace.by_sm[sm]) * warps_per_block
-        if kept and room < 0:
-            break
-        kept.append(sm)
-    return tuple(sorted(kept))
 
 
 def _warp_times(found: Any) -> tuple[Series, Series]:
@@ -301,7 +284,7 @@ def measure_again(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> F
 
     (first,) = so_far["launch"].traces
     with gpu.on_sms(int_of(chosen, "sms")) as narrowed:
-        second = grid.record(narrowed, name="again", title="the same once more", **launch_of(chosen)).trace
+        second = grid.record(narrowed, name="again", title="the same once more", **launch_of(gpu.device, chosen)).trace
     elsewhere = sum(here != there for here, there in zip(first.sm, second.sm, strict=True))
     return Findings(
         quantities=(
@@ -324,236 +307,3 @@ def measure_again(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> F
             ),
         )
     )
-
-
-def measure_flag(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Findings:
-    """Let all blocks wait for the last one: as many as fit, and one more."""
-    from gpu_explain.kernels import flag
-
-    quantities: list[Quantity] = []
-    series: list[Series] = []
-    traces: list[Trace] = []
-    with gpu.on_sms(int_of(chosen, "sms")) as narrowed:
-        threads, sms = narrowed.device.threads_per_block, narrowed.device.sms
-        held = flag.residents(narrowed, threads=threads)
-        for name, blocks in (("fits", sms * held), ("more", sms * held + 1)):
-            found = flag.wait_for_the_last(
-                narrowed,
-                name=f"flag.{name}",
-                title=f"{count_text(blocks)} blocks wait for the last",
-                blocks=blocks,
-                threads=threads,
-                limit_ns=LIMIT_NS,
-            )
-            traces.append(found.trace)
-            label = f"{count_text(blocks)} blocks"
-            quantities += [
-                measured(
-                    f"flag.{name}.timed_out",
-                    f"{label}: gave up",
-                    sum(outcome == flag.TIMED_OUT for outcome in found.outcome),
-                    "",
-                    "Blocks that had not seen the flag by the deadline.",
-                    n=blocks,
-                ),
-                measured(
-                    f"flag.{name}.span",
-                    "  took",
-                    found.trace.span_ns / 1000,
-                    "µs",
-                    "From the first start to the last end, on %globaltimer.",
-                ),
-            ]
-            series.append(
-                Series(
-                    f"flag.{name}.outcome",
-                    "What became of each block",
-                    Kind.MEASURED,
-                    tuple(range(blocks)),
-                    found.outcome,
-                    "block",
-                    "0 gave up, 1 saw the flag, 2 set it",
-                    "Written by each block.",
-                    n=1,
-                    source="cuda/flag.cu",
-                )
-            )
-    limits = (
-        reported(
-            "flag.residents", "an SM holds", held, "blocks", f"occupancy API of the driver at {threads} threads a block"
-        ),
-        computed(
-            "flag.capacity",
-            "fit at once",
-            sms * held,
-            "",
-            "SMs × blocks that an SM holds.",
-            inputs=("flag.residents",),
-            note=f"= {sms} × {held}",
-        ),
-        computed("flag.limit", "all give up after", LIMIT_NS / 1000, "µs", "Set by us, so that the launch ends."),
-    )
-    return Findings(
-        quantities=(*limits, *quantities), series=tuple(series), traces=tuple(traces), sources=flag.sources()
-    )
-
-
-def measure_twins(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Findings:
-    """Record a wave and a half of the same work in CUDA and in Triton; the last block has a quarter of its elements."""
-    from gpu_explain.kernels import grid
-
-    threads = int_of(chosen, "threads")
-    quantities: list[Quantity] = []
-    traces: list[Trace] = []
-    with gpu.on_sms(int_of(chosen, "sms")) as narrowed:
-        held = {language: grid.residents(narrowed, language=language, threads=threads) for language in grid.LANGUAGES}
-        blocks = max(narrowed.device.sms * min(held.values()) * 3 // 2, 1)
-        elements = (blocks - 1) * threads + max(threads // 4, 1)
-        for language in grid.LANGUAGES:
-            found = grid.record(
-                narrowed,
-                name=f"twin.{language}",
-                title=f"{language}, {count_text(blocks)} blocks",
-                language=language,
-                elements=elements,
-                threads=threads,
-                amount=int_of(chosen, "cycles"),
-            )
-            traces.append(found.trace)
-            quantities += _twin(found, language, elements, narrowed.device.warp_size)
-    (cuda, triton), of = traces, "scenes/sm_map/measure.py"
-    quantities.append(
-        measured(
-            "twin.ratio",
-            "Triton ÷ CUDA",
-            triton.span_ns / max(cuda.span_ns, 1),
-            "",
-            "Spans of the two traced launches.",
-            inputs=("twin.CUDA.span", "twin.Triton.span"),
-            source=of,
-        )
-    )
-    sources = tuple({s.path: s for language in grid.LANGUAGES for s in grid.sources(language=language)}.values())
-    return Findings(quantities=tuple(quantities), traces=tuple(traces), sources=sources)
-
-
-def _twin(found: Any, language: str, elements: int, warp_size: int) -> list[Quantity]:
-    """What one of the two languages did."""
-    trace, per_block = found.trace, found.warps_per_block
-    left_over = elements - (trace.blocks - 1) * trace.threads
-    first = (trace.blocks - 1) * per_block
-    idle = range(first + ceil(left_over / warp_size), first + per_block)
-    stay = max((found.warp_end_ns[w] - found.warp_start_ns[w] for w in idle), default=None)
-    name = f"twin.{language}"
-    return [
-        reported(f"{name}.residents", f"{language}: an SM holds", found.residents, "blocks", found.method),
-        measured(
-            f"{name}.wrong",
-            "  elements gone astray",
-            elements - found.owners.signed + found.owners.strangers,
-            "",
-            "Elements that nobody or another thread signed.",
-            n=elements,
-        ),
-        measured(
-            f"{name}.span",
-            "  took",
-            trace.span_ns / 1000,
-            "µs",
-            "From the first start to the last end, on %globaltimer.",
-        ),
-        measured(
-            f"{name}.idle",
-            "  surplus warps stay for",
-            None if stay is None else stay / 1000,
-            "µs",
-            f"The last block has {left_over} elements for {trace.threads} threads: the longest time that a warp "
-            "without any took, from its start to the end of its work."
-            if idle
-            else "The last block has only warps with elements.",
-            n=len(idle),
-            note="" if not idle else f"{len(idle)} of {per_block} warps",
-        ),
-        measured(
-            f"{name}.duration",
-            "  a block lasts",
-            trace.median_duration_ns / 1000,
-            "µs",
-            "Median over the blocks.",
-            n=trace.blocks,
-        ),
-    ]
-
-
-def measure_smaller(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Findings:
-    """Record the same launch, two waves of the whole GPU in its largest blocks, on fewer and fewer SMs."""
-    from gpu_explain.kernels import grid
-
-    wanted = [int(choice.value or 0) for choice in sm_choices(gpu.device)]
-    if len(wanted) < 2:
-        why = (
-            "this run is confined to a green context already"
-            if gpu.device.sms < gpu.device.sms_total
-            else "this driver or GPU offers no green contexts"
-        )
-        return Findings(missing={"smaller": why})
-    language, threads = str(chosen["language"].value), gpu.device.threads_per_block
-    blocks = 2 * gpu.device.sms * grid.residents(gpu, language=language, threads=threads)
-    quantities: list[Quantity] = []
-    traces: list[Trace] = []
-    for sms in wanted:
-        with gpu.on_sms(sms) as narrowed:
-            real = narrowed.device.sms
-            found = grid.record(
-                narrowed,
-                name=f"sms.{real}.trace",
-                title=f"{count_text(blocks)} blocks on {real} SMs",
-                language=language,
-                elements=blocks * threads,
-                threads=threads,
-                amount=int_of(chosen, "cycles"),
-            )
-        traces.append(found.trace)
-        quantities += _smaller(found, real, blocks * threads)
-    return Findings(quantities=tuple(quantities), traces=tuple(traces))
-
-
-def _smaller(found: Any, sms: int, elements: int) -> list[Quantity]:
-    """What the launch did on that many SMs."""
-    trace, capacity = found.trace, sms * found.residents
-    name = f"sms.{sms}"
-    return [
-        computed(
-            f"{name}.capacity",
-            f"{sms} SMs hold",
-            capacity,
-            "blocks",
-            "SMs × residents by the occupancy API.",
-            note=f"= {sms} × {found.residents}",
-        ),
-        computed(
-            f"{name}.rounds",
-            "  waves needed",
-            ceil(trace.blocks / capacity),
-            "",
-            "Blocks ÷ blocks that fit, rounded up.",
-        ),
-        measured(
-            f"{name}.waves",
-            "  waves it took",
-            trace.span_ns / max(trace.median_duration_ns, 1),
-            "",
-            "Span ÷ median duration of a block, both from the trace.",
-            n=trace.blocks,
-        ),
-        measured(f"{name}.span", "  took", trace.span_ns / 1000, "µs", "First start to last end, on %globaltimer."),
-        measured(f"{name}.seen", "  SMs seen", len(trace.sms), "", "Different SMs in the trace.", n=trace.blocks),
-        measured(
-            f"{name}.wrong",
-            "  elements gone astray",
-            elements - found.owners.signed + found.owners.strangers,
-            "",
-            "Elements that nobody or another thread signed.",
-            n=elements,
-        ),
-    ]

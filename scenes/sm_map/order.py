@@ -1,4 +1,4 @@
-"""The step on order: who arrived when, beside the numbers, and what of it one may rely on."""
+"""The step on order: where the first blocks ran, when the others started, and what of it one may rely on."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.plot import Plot, Tick
 from gpu_explain.scenes.draw.scale import count_text
+from gpu_explain.scenes.sm_map.facts import by_start, late_starts
 
 LATE = "↓"
 
 
 def draw_order(m: Measurement, canvas: Canvas, box: Box, now_ns: float, origin: str, *, focused: bool) -> None:
-    """The first arrivals as a table, all of them as a curve around their numbers, and what is true of them."""
+    """The first blocks as a table, all of them as a curve around their numbers, and what is true of them."""
     trace = m.trace("launch")
     verdicts = _verdicts(m)
-    room = titled(canvas, box, "THE FIRST TO ARRIVE", origin)
+    room = titled(canvas, box, "WHERE THE FIRST BLOCKS RAN", origin)
     _first(canvas, room, trace)
     below = len(verdicts) + 2
     chart = Box(box.x, room.y + 4, box.width, max(box.bottom - below - room.y - 4, 0))
@@ -33,33 +34,27 @@ def draw_order(m: Measurement, canvas: Canvas, box: Box, now_ns: float, origin: 
         canvas.put(part.x + 2, part.y + row, text, Ink.TEXT)
 
 
-def arrivals(trace: Trace) -> tuple[int, ...]:
-    """Blocks in the order of their tickets."""
-    return tuple(sorted(range(trace.blocks), key=trace.ticket.__getitem__))
-
-
 def _first(canvas: Canvas, room: Box, trace: Trace) -> None:
-    """Place, block and SM of the first to arrive, as many as fit."""
-    order = arrivals(trace)
-    widest = max(len(str(trace.blocks)), 4) + 1
-    shown = order[: max((room.width - 8) // widest, 0)]
-    for y, word in enumerate(("arrived", "block", "on SM"), room.y):
+    """The first blocks by number: on which SM each ran, and when it started."""
+    late = late_starts(trace)
+    widest = max(len(str(trace.sms[-1])), 4) + 1
+    for y, word in enumerate(("block", "on SM", "after"), room.y):
         canvas.put(room.x, y, word, Ink.DIM)
-    highest = -1
-    for place, block in enumerate(shown):
-        end = room.x + 8 + (place + 1) * widest - 1
-        late = block < highest
-        highest = max(highest, block)
-        canvas.right(end, room.y, f"{place + 1}.", Ink.DIM)
-        canvas.right(end, room.y + 1, f"{LATE if late else ''}{block}", Ink.LOOK if late else Ink.STRONG)
-        canvas.right(end, room.y + 2, str(trace.sm[block]), Ink.WORK_ALT)
-    legend(canvas, room.x + 8, room.y + 3, [(LATE, Ink.LOOK, "late: after a block with a higher number")], room.right)
+    for block in range(min(trace.blocks, (room.width - 8) // widest)):
+        end = room.x + 8 + (block + 1) * widest - 1
+        canvas.right(end, room.y, f"{LATE if block in late else ''}{block}", Ink.LOOK if block in late else Ink.STRONG)
+        canvas.right(end, room.y + 1, str(trace.sm[block]), Ink.WORK_ALT)
+        canvas.right(end, room.y + 2, str(trace.start_ns[block]), Ink.DIM)
+    canvas.put(room.x, room.y + 3, "ns", Ink.DIM)
+    if late:
+        said = f"late: started more than {trace.step_ns} ns after a block with a higher number"
+        legend(canvas, room.x + 8, room.y + 3, [(LATE, Ink.LOOK, said)], room.right)
 
 
 def _drift(canvas: Canvas, box: Box, trace: Trace, now_ns: float) -> None:
-    """How far each arrival's block number lies from its place in the line: in order would be a flat line at 0."""
-    room = titled(canvas, box, "BLOCK NUMBER LESS PLACE OF ARRIVAL", "flat at 0: in order", rule=True)
-    order = arrivals(trace)
+    """How far each block's number lies from its place in the order of starts: in order would be a flat line at 0."""
+    room = titled(canvas, box, "NUMBER LESS PLACE IN THE ORDER OF STARTS", "flat at 0: in order", rule=True)
+    order = by_start(trace)
     drift = [block - place for place, block in enumerate(order)]
     reach = max(*(abs(off) for off in drift), 1)
     plot = Plot(canvas, room, (0, trace.blocks - 1), (-reach, reach))
@@ -67,7 +62,7 @@ def _drift(canvas: Canvas, box: Box, trace: Trace, now_ns: float) -> None:
     plot.axes(
         [Tick(0, "1."), Tick(trace.blocks // 2, f"{middle}."), Tick(trace.blocks - 1, f"{count_text(trace.blocks)}.")],
         [Tick(reach, f"+{count_text(reach)}"), Tick(0, "0"), Tick(-reach, f"−{count_text(reach)}")],
-        "to arrive",
+        "to start",
     )
     canvas.put(plot.area.x, plot.row(0), "┄" * plot.area.width, Ink.FAINT)
     seen = [(place, off) for place, off in enumerate(drift) if trace.start_ns[order[place]] <= now_ns]
@@ -78,7 +73,7 @@ def _drift(canvas: Canvas, box: Box, trace: Trace, now_ns: float) -> None:
 def _verdicts(m: Measurement) -> list[tuple[bool, str]]:
     """What may and may not be relied on, each with what this launch did."""
     trace = m.trace("launch")
-    unordered, together = trace.out_of_order, int(m.number("launch.together"))
+    unordered, together = int(m.number("launch.unordered")), int(m.number("launch.together"))
     moved = trace.moved
     found = [
         (True, f"Every block ran once, on one SM: {count_text(moved)} moved."),

@@ -18,8 +18,6 @@ def parameters(device: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ..
     """Elements are one block's worth, enough for half of the SMs, and a million; see :func:`resolve`."""
     sizes = [n for n in (device.warp_size, 256, 1024) if n <= device.threads_per_block]
     threads = int(chosen.get("threads", "256"))
-    # 3 GHz is above any SM clock sold, so a wait of this many cycles lasts long enough on all of them.
-    least = ceil(STEPS_PER_BLOCK * device.timer_step_ns * 3 / 20_000) * 20_000
     return (
         Parameter(
             "elements",
@@ -38,12 +36,11 @@ def parameters(device: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ..
             help="Threads in a block: elements ÷ threads, rounded up, is the number of blocks.",
         ),
         Parameter(
-            "cycles",
             "work",
-            tuple(Choice(f"x{k}", k * least) for k in (2, 8)),
-            "x2",
-            unit="cycles",
-            help="How long each block waits, in SM clock cycles. It does nothing else: blocks don't compete.",
+            "work",
+            (Choice("uneven", "uneven"), Choice("alike", "alike")),
+            "uneven",
+            help="How long each block waits: a while of its own, as blocks of real work do, or all the same.",
         ),
         Parameter(
             "sms", "SMs", sm_choices(device), "all", unit="in use", help="A green context: a smaller GPU, for real."
@@ -58,13 +55,21 @@ def parameters(device: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ..
     )
 
 
-def launch_of(chosen: Chosen) -> dict[str, Any]:
-    """The arguments of :func:`gpu_explain.kernels.grid.record` that the choices give."""
+def launch_of(device: Device, chosen: Chosen) -> dict[str, Any]:
+    """The arguments of :func:`gpu_explain.kernels.grid.record` that the choices give.
+
+    Blocks that work alike wait twice as long as their trace needs to be sharp; uneven ones half to one and a half of
+    that.
+    """
+    # 3 GHz is above any SM clock sold, so a wait of this many cycles lasts long enough on all of them.
+    sharp = ceil(STEPS_PER_BLOCK * device.timer_step_ns * 3 / 20_000) * 20_000
+    uneven = chosen["work"].value == "uneven"
     return {
         "language": str(chosen["language"].value),
         "elements": int_of(chosen, "elements"),
         "threads": int_of(chosen, "threads"),
-        "amount": int_of(chosen, "cycles"),
+        "least": sharp if uneven else 2 * sharp,
+        "spread": 2 * sharp if uneven else 0,
     }
 
 

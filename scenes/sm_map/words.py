@@ -28,7 +28,8 @@ def _fill(m: Measurement) -> Words:
     )
     worked = len(trace.sms)
     if blocks > capacity:
-        paragraph += "the others wait in line. A block that has a place keeps it until it ends."
+        paragraph += "the others wait in line. A block that has a place keeps it until it ends"
+        paragraph += ", and here each lasts a while of its own." if m.value("work") == "uneven" else "."
         look = (
             f"Watch the line shrink: a place that falls free is taken again after "
             f"{m.quantity('launch.gap').text}, until no block is left and the map drains."
@@ -98,7 +99,7 @@ def _inside(m: Measurement) -> Words:
 
 def _order(m: Measurement) -> Words:
     trace = m.trace("launch")
-    late, elsewhere, blocks = trace.out_of_order, int(m.number("again.elsewhere")), trace.blocks
+    late, elsewhere, blocks = int(m.number("launch.unordered")), int(m.number("again.elsewhere")), trace.blocks
     paragraph = (
         "Blocks are numbered, but nothing promises that they start in that order, or where. What is certain: each "
         "runs once, on one SM, to its end. SM numbers are names too, not places on the chip."
@@ -107,12 +108,12 @@ def _order(m: Measurement) -> Words:
         look = f"One block has no order. It ran on SM {trace.sm[0]}; another launch may choose another."
     elif late or elsewhere:
         look = (
-            f"{_some(late, 'block')} of {count_text(blocks)} arrived after one with a higher number, and launched "
+            f"{_some(late, 'block')} of {count_text(blocks)} started after one with a higher number, and launched "
             f"again {count_text(elsewhere)} ran on another SM. Rely on neither."
         )
     else:
         look = (
-            f"On this launch all {count_text(blocks)} blocks arrived in order, and the second launch did the same. "
+            f"On this launch all {count_text(blocks)} blocks started in order, and the second launch did the same. "
             "Nothing promises it: choose more elements."
         )
     return Words(

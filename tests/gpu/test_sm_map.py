@@ -12,7 +12,7 @@ LIMIT_NS = 500_000
 
 
 def recorded(gpu: Session, *, language: str, elements: int, threads: int) -> grid.Recorded:
-    return grid.record(gpu, name="t", title="t", language=language, elements=elements, threads=threads, amount=LONG)
+    return grid.record(gpu, name="t", title="t", language=language, elements=elements, threads=threads, least=LONG)
 
 
 @pytest.mark.parametrize("language", grid.LANGUAGES)
@@ -35,6 +35,8 @@ def test_every_element_has_its_thread_and_every_warp_its_sm(
         block = warp // found.warps_per_block
         assert start <= end <= found.trace.end_ns[block] + step
         assert start >= found.trace.start_ns[block] - step
+        if warp % found.warps_per_block * warp_size + block * threads < elements:
+            assert end - start > 0.8 * (found.trace.end_ns[block] - found.trace.start_ns[block])
 
 
 def test_threads_that_fill_no_warp(gpu: Session) -> None:
@@ -52,6 +54,24 @@ def test_as_many_are_resident_as_the_occupancy_api_says(gpu: Session, language: 
     assert set(trace.peak_by_sm.values()) == {held}
     assert trace.peak == blocks - 1
     assert trace.moved == 0
+
+
+@pytest.mark.parametrize("language", grid.LANGUAGES)
+def test_uneven_blocks_wait_as_long_as_their_numbers_say(whole_gpu: Session, language: str) -> None:
+    blocks, least, spread = 500, 20_000, 40_000
+    trace = grid.record(
+        whole_gpu,
+        name="t",
+        title="t",
+        language=language,
+        elements=blocks * 256,
+        threads=256,
+        least=least,
+        spread=spread,
+    ).trace
+    for block, cycles in enumerate(trace.cycles):
+        wanted = least + spread * ((block * 2654435761 & 0xFFFFFFFF) >> 22) // 1024
+        assert wanted <= cycles < 1.1 * wanted + 4000
 
 
 def test_surplus_warps_leave_in_cuda_and_stay_in_triton(gpu: Session) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -44,27 +46,55 @@ def residents(gpu: Any, *, language: str, threads: int) -> int:
     return scheduler.fit(gpu, work="wait", language=language, threads=threads).residents
 
 
-def record(gpu: Any, *, name: str, title: str, language: str, elements: int, threads: int, amount: int) -> Recorded:
-    """A launch as the made-up scheduler would leave it; the surplus warps of CUDA's last block end at once."""
+def record(
+    gpu: Any, *, name: str, title: str, language: str, elements: int, threads: int, least: int, spread: int = 0
+) -> Recorded:
+    """A launch as a scheduler on paper would leave it; the surplus warps of CUDA's last block end at once."""
     gpu.progress("tracing the launch")
-    warp_size, step = gpu.device.warp_size, gpu.device.timer_step_ns
+    warp_size, step, sms = gpu.device.warp_size, gpu.device.timer_step_ns, gpu.device.sms
     count, warps = -(-elements // threads), -(-threads // warp_size)
-    trace = scheduler.trace_blocks(
-        gpu, name=name, title=title, work="wait", language=language, blocks=count, threads=threads, amount=amount
-    )
-    trace = _elsewhere(replace(trace, kernel="traced_elements"), gpu.device.sms)
-    starts = [at for at in trace.start_ns for _ in range(warps)]
-    ends = [at for at in trace.end_ns for _ in range(warps)]
+    held = residents(gpu, language=language, threads=threads)
+    free = [(slot, at) for slot in range(held) for at in range(sms)]  # (time, SM); at first in a row
+    heapq.heapify(free)
+    noise = random.Random(count)
+    sm, starts, ends = [], [], []
+    for block in range(count):
+        at, here = heapq.heappop(free)
+        begin = at + 40 + int(noise.random() * 60)
+        lasts = int((least + spread * ((block * 2654435761 & 0xFFFFFFFF) >> 22) // 1024) / scheduler.CLOCK_GHZ)
+        heapq.heappush(free, (begin + lasts, here))
+        sm.append(here)
+        starts.append(begin)
+        ends.append(begin + lasts)
+    first = min(starts)
+    ticket = [0] * count
+    for place, block in enumerate(sorted(range(count), key=lambda b: starts[b])):
+        ticket[block] = place
+    trace = Trace(
+        name, title, "traced_elements", language, threads, step, tuple(sm), tuple(sm),
+        tuple((at // step - first // step) * step for at in starts),
+        tuple((at // step - first // step) * step for at in ends),
+        tuple(int((b - a) * scheduler.CLOCK_GHZ) for a, b in zip(starts, ends, strict=True)), tuple(ticket),
+    )  # fmt: skip
+    trace = _elsewhere(trace, sms)
+    warp_starts = [at for at in trace.start_ns for _ in range(warps)]
+    warp_ends = [at for at in trace.end_ns for _ in range(warps)]
     if language == "CUDA":
         for warp in range(count * warps):
             if warp // warps * threads + warp % warps * warp_size >= elements:
-                ends[warp] = starts[warp] + step
+                warp_ends[warp] = warp_starts[warp] + step
     last_lane = min(elements, threads, warp_size)
     lanes = tuple(lane if lane < last_lane else -1 for lane in range(warp_size))
-    owners = Owners(elements, elements, 0, lanes, lanes)
-    sms = [sm for sm in trace.sm for _ in range(warps)]
     return Recorded(
-        trace, warps, starts, ends, sms, owners, residents(gpu, language=language, threads=threads), 24, "simulated"
+        trace,
+        warps,
+        warp_starts,
+        warp_ends,
+        [at for at in trace.sm for _ in range(warps)],
+        Owners(elements, elements, 0, lanes, lanes),
+        held,
+        24,
+        "simulated",
     )
 
 

@@ -15,8 +15,8 @@ import pytest
 from gpu_explain.kernels import flag, grid
 from gpu_explain.scenes.base import Findings, Measurement, Nature, Neighbour, Outcome, Quantity, Series, Trace, View
 from gpu_explain.scenes.registry import find_scene
+from gpu_explain.scenes.sm_map.facts import WARPS_KEPT, handovers, kept_sms, late_starts
 from gpu_explain.scenes.sm_map.inside import elements_of, kept_blocks, place_of
-from gpu_explain.scenes.sm_map.measure import WARPS_KEPT, handovers, kept_sms
 from tests.simulated.inprocess import measure
 from tests.simulated.models import MODELS
 from tests.unit import made_up
@@ -31,7 +31,7 @@ CHOICES: tuple[dict[str, str], ...] = (
     {"threads": "32"},
     {"threads": "1024"},
     {"threads": "1024", "elements": "=1"},
-    {"cycles": "x8"},
+    {"work": "alike"},
     {"language": "Triton"},
 )
 SIZES = [(79, 20), (82, 36), (150, 55), (40, 8), (1, 1)]
@@ -98,7 +98,7 @@ def test_the_first_picture_needs_the_first_part_only() -> None:
 def test_parts_depend_on_what_they_read_and_nothing_else() -> None:
     """Two measurements that differ in a parameter differ in no part that does not name it."""
     base = measured("sms132")
-    for chosen in ({"elements": "half-the-SMs"}, {"threads": "1024"}, {"cycles": "x8"}, {"language": "Triton"}):
+    for chosen in ({"elements": "half-the-SMs"}, {"threads": "1024"}, {"work": "alike"}, {"language": "Triton"}):
         other = measured("sms132", tuple(chosen.items()))
         for part in SM_MAP.parts:
             if not set(part.depends) & set(chosen):
@@ -264,10 +264,6 @@ def _last_at_once(t: Trace) -> Trace:
     return replace(t, start_ns=(*t.start_ns[:-1], 0))
 
 
-def _in_order(t: Trace) -> Trace:
-    return replace(t, ticket=tuple(range(t.blocks)))
-
-
 def _twice(t: Trace) -> Trace:
     return replace(t, ticket=(t.ticket[1], *t.ticket[1:]))
 
@@ -282,11 +278,12 @@ FAULTS: dict[str, Callable[[Measurement], Measurement]] = {
     "a-free-place-is-taken-at-once": lambda m: _change(m, "launch", _quantity("launch.gap", 20.0)),
     "every-warp-reported": lambda m: _change(m, "launch", _quantity("grid.warps", 31_255)),
     "warps-stay-with-their-block": lambda m: _change(m, "launch", _quantity("grid.astray", 1)),
+    "warps-last-as-long-as-their-block": lambda m: _change(m, "launch", _quantity("grid.shortest", 0.02)),
     "every-element-once": lambda m: _change(m, "launch", _quantity("grid.signed", 999_999)),
     "a-warp-has-neighbours": lambda m: _change(m, "launch", _series("lanes", _scattered)),
     "each-block-once": lambda m: _change(m, "launch", _trace("launch", _twice)),
     "blocks-stay": lambda m: _change(m, "launch", _trace("launch", _first_moved)),
-    "not-in-order": lambda m: _change(m, "launch", _trace("launch", _in_order)),
+    "not-in-order": lambda m: _change(m, "launch", _quantity("launch.unordered", 0)),
     "not-the-same-twice": lambda m: _change(m, "again", _quantity("again.elsewhere", 0)),
     "who-fits-can-wait": lambda m: _change(m, "flag", _quantity("flag.fits.timed_out", 1)),
     "one-more-and-all-give-up": lambda m: _change(m, "flag", _quantity("flag.more.timed_out", 263)),
@@ -316,7 +313,8 @@ def test_words_follow_the_data_when_they_are_surprising() -> None:
     good = measured("sms132")
     lost = _change(good, "flag", _quantity("flag.fits.timed_out", 3))
     assert "something else had a part of this GPU" in SM_MAP.words(lost, 3).look
-    tidy = _change(_change(good, "again", _quantity("again.elsewhere", 0)), "launch", _trace("launch", _in_order))
+    same = _change(good, "again", _quantity("again.elsewhere", 0))
+    tidy = _change(same, "launch", _quantity("launch.unordered", 0))
     assert "Nothing promises it" in SM_MAP.words(tidy, 2).look
     slow = _change(good, "twins", _quantity("twin.ratio", 1.5))
     assert "1.50 times" in SM_MAP.words(slow, 4).look
@@ -338,6 +336,15 @@ def test_a_place_is_free_between_an_end_and_the_next_start() -> None:
     )  # fmt: skip
     assert handovers(trace, 2) == [2]
     assert handovers(trace, 1) == [1 - 10, 12 - 25]
+
+
+def test_late_is_who_starts_clearly_after_a_higher_number() -> None:
+    starts = (0, 64, 31, 200, 30)
+    trace = Trace(
+        "t", "", "k", "CUDA", 32, 32, sm=(0,) * 5, sm_end=(0,) * 5, start_ns=starts, end_ns=(300,) * 5,
+        cycles=(1,) * 5, ticket=tuple(range(5)),
+    )  # fmt: skip
+    assert late_starts(trace) == {1, 3}
 
 
 # -- what of the launchers needs no GPU ------------------------------------------------------------------------------
@@ -379,12 +386,13 @@ GPU: Any = SimpleNamespace(device=made_up.device())
         ({"threads": 96, "language": "Triton"}, "threads: a power of two"),
         ({"elements": 0}, "elements: 1 to"),
         ({"elements": 2**31}, "elements: 1 to"),
-        ({"amount": 0}, "amount: 1 to"),
-        ({"amount": 10**12}, "amount: 1 to"),
+        ({"least": 0}, "least: 1 to"),
+        ({"least": 10**12}, "least: 1 to"),
+        ({"spread": -1}, "spread: 0 to"),
     ],
 )
 def test_a_wrong_argument_of_the_recorder_is_named(wrong: dict[str, Any], named: str) -> None:
-    good: dict[str, Any] = {"language": "CUDA", "elements": 8, "threads": 256, "amount": 1000}
+    good: dict[str, Any] = {"language": "CUDA", "elements": 8, "threads": 256, "least": 1000}
     with pytest.raises(ValueError, match=rf"^{named}\b.* expected.*, got "):
         grid.record(GPU, name="t", title="t", **{**good, **wrong})
 

@@ -1,0 +1,110 @@
+"""Launches side by side: the map of each, on one clock, and below the blocks that each has running over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpu_explain.scenes.base import Trace
+from gpu_explain.scenes.draw.box import Box, legend
+from gpu_explain.scenes.draw.canvas import Canvas
+from gpu_explain.scenes.draw.ink import Ink
+from gpu_explain.scenes.draw.scale import count_text, time_text
+from gpu_explain.scenes.draw.sm_map import (
+    LABEL,
+    Painter,
+    counters,
+    draw_cells,
+    layout,
+    progress,
+    sm_ids,
+    time_bar,
+)
+from gpu_explain.scenes.draw.timeline import Lanes, residents_chart
+
+Entries = Sequence[tuple[str, Ink, str]]
+"""A legend: glyph, ink, meaning."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One launch among others: its heading, its map, and what is said of it once it is over."""
+
+    heading: str
+    trace: Trace
+    sms: int
+    residents: int
+    paint: Painter
+    done: str
+
+
+def draw_race(
+    canvas: Canvas,
+    room: Box,
+    panels: Sequence[Panel],
+    now: float,
+    end: float,
+    entries: Entries,
+    *,
+    focused: bool = False,
+) -> int:
+    """Maps under each other (two beside each other where there is room) at the time ``now`` of ``end``, in ns.
+
+    ``entries`` is the legend. Returns the first free row.
+    """
+    beside = room.width >= 110 and len(panels) == 2
+    boxes = _boxes(room, panels, beside=beside)
+    y = room.y
+    for panel, part in zip(panels, boxes, strict=True):
+        over = now >= panel.trace.span_ns
+        x = canvas.put(part.x, part.y, panel.heading, Ink.STRONG) + 2
+        if over:
+            canvas.put(x, part.y, panel.done[: max(part.right - x, 0)], Ink.LOOK)
+        else:
+            counters(canvas, x, part.y, panel.trace, now, clock=False)
+        area = part.inside(top=1)
+        cells = layout(area, sm_ids(panel.trace, panel.sms), panel.residents)
+        y = max(y, draw_cells(canvas, area, cells, panel.paint))
+    if y < room.bottom:
+        time_bar(canvas, Box(room.x, y, room.width, 1), now, end, focused=focused)
+        y += 1
+    if y < room.bottom:
+        legend(canvas, room.x, y, entries, room.right)
+        y += 1
+    return _areas(canvas, Box(room.x, y, room.width, room.bottom - y), panels, now, end)
+
+
+def _areas(canvas: Canvas, box: Box, panels: Sequence[Panel], now: float, end: float) -> int:
+    """Blocks running over the time of the bar above, one chart a panel, on one scale; returns the first free row."""
+    rows = min(box.height // len(panels), 7)
+    if rows < 3:
+        return box.y
+    top = max(panel.sms * panel.residents for panel in panels)
+    width = box.width - len(time_text(end))
+    for part, panel in zip(box.stack([rows] * len(panels)), panels, strict=True):
+        _, running, _ = progress(panel.trace, now)
+        canvas.put(part.x + LABEL, part.y, f"RUNNING  {panel.heading}: {count_text(running)} blocks", Ink.DIM)
+        lanes = Lanes(panel.trace, top, end, now)
+        residents_chart(canvas, Box(part.x, part.y + 1, width, rows - 1), lanes, top)
+    return box.y + rows * len(panels)
+
+
+def _boxes(room: Box, panels: Sequence[Panel], *, beside: bool) -> tuple[Box, ...]:
+    """Rooms for the panels: as tall as their maps need with cells as wide as all of them can have."""
+    if beside:
+        half = room.width // 2 - 1
+        tall = room.height - 2
+        return Box(room.x, room.y, half, tall), Box(room.x + half + 2, room.y, half, tall)
+    spare = room.height - 2 - len(panels)
+    for gap in (1, 0):
+        for width in (8, 4, 2, 1):
+            columns = max((room.width - LABEL + 1) // (width + 1), 1)
+            rows = [-(-panel.sms // columns) for panel in panels]
+            widest = max(max(4, min(8, panel.residents)) for panel in panels)
+            if width <= widest and sum(rows) + gap * (len(panels) - 1) <= spare:
+                heights = [1 + count + (gap if at < len(rows) - 1 else 0) for at, count in enumerate(rows)]
+                return tuple(
+                    Box(part.x, part.y, part.width, 1 + count)
+                    for part, count in zip(room.stack(heights), rows, strict=True)
+                )
+    return room.stack([max((room.height - 2) // len(panels), 1)] * len(panels))
