@@ -153,6 +153,21 @@ extern "C" __global__ void host_chase(const Node *const *starts, long long steps
     time_laps([&] { return (unsigned long long)(at = follow<FROM_HOST>(at, steps)); }, laps, record);
 }
 
+// Run once() `count` times, each on its own and not before `before` is there: cycles[i] is how long the i-th took.
+// Writing a figure down is over before the next begins (it is read back), or the next would wait behind the store.
+template <typename Once>
+__device__ __forceinline__ void time_one_by_one(unsigned long long before, Once once, long long count,
+                                                volatile unsigned *cycles)
+{
+#pragma unroll 1
+    for (int i = 0; i < (int)count; ++i) {
+        const long long start = clock_after(before);
+        before = once();
+        cycles[i] = (unsigned)(clock_after(before) - start);
+        before |= cycles[i];
+    }
+}
+
 // One load at a time: cycles of each of `loads` loads around a warm ring, then as often the cycles between two reads
 // of the clock with nothing in between. `loads` at most 2048. record: 2 * loads entries. Launch as chase.
 extern "C" __global__ void single_loads(const Node *const *starts, long long nodes, long long loads,
@@ -164,18 +179,13 @@ extern "C" __global__ void single_loads(const Node *const *starts, long long nod
         return;
     }
     const Node *at = starts[0];
-    for (int i = 0; i < (int)loads; ++i) {
-        const long long start = clock_after((unsigned long long)at);
-        at = load_address<CACHED>(&at->next);
-        cycles[i] = (unsigned)(clock_after((unsigned long long)at) - start);
-    }
+    const auto address = [&] { return (unsigned long long)at; };
+    const auto load = [&] { return (unsigned long long)(at = load_address<CACHED>(&at->next)); };
+    time_one_by_one(address(), load, loads, cycles);
     for (int i = 0; i < (int)loads; ++i) {
         record[i] = cycles[i];
     }
-    for (int i = 0; i < (int)loads; ++i) {
-        const long long start = clock_after((unsigned long long)at);
-        cycles[i] = (unsigned)(clock_after((unsigned long long)at) - start);
-    }
+    time_one_by_one(address(), address, loads, cycles);
     for (int i = 0; i < (int)loads; ++i) {
         record[loads + i] = cycles[i];
     }

@@ -16,15 +16,19 @@ if TYPE_CHECKING:
     from gpu_explain.kernels.session import Session
 
 LANGUAGES = ("CUDA", "Triton")
-GRANULE = 32 * 1024
-"""Footprints are multiples of this many bytes: what one Triton program reads at a time."""
+THREADS = 1024
+QUAD = 16
+"""Bytes that a thread reads at a time."""
+GRANULE = THREADS * QUAD
+"""Footprints are multiples of this many bytes: what a block reads at a time."""
 
 PER_SM = 32 << 20
-"""Bytes that each SM reads in a launch: long enough, at any level, to dwarf the launch itself."""
+"""Bytes that each SM reads in a launch at least: long enough, at any level, to dwarf the launch itself."""
 
-_THREADS = 512
-_QUAD = 16
-_MOST_BYTES = _QUAD * (2**31 - 1)
+BEYOND_L2 = 1 << 30
+"""Bytes that all SMs together read at least where the footprint is larger than the L2."""
+
+_MOST_QUADS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -51,55 +55,74 @@ class Read:
         return self.rate(self.timing.median_us)
 
 
-def read_footprints(
-    gpu: Session, *, language: str, footprints: Sequence[int], per_sm: int = PER_SM, samples: int = 7
-) -> tuple[Read, ...]:
-    """Time launches in which all SMs read the same footprint over and over, one launch for each of ``footprints``.
+@dataclass(frozen=True)
+class Plan:
+    """What the blocks of a launch read: ``count`` words of a region of ``quads``, regions ``apart`` words apart."""
 
-    Each SM reads ``per_sm`` bytes. Raises ``ValueError`` naming a wrong argument, ``ProblemError`` ``gpu-memory`` when
-    the largest footprint does not fit, and as ``Timer.time`` does.
+    quads: int
+    apart: int
+    count: int
+
+    @staticmethod
+    def of(footprint: int, *, blocks: int, l2_bytes: int, per_sm: int = PER_SM, total: int = BEYOND_L2) -> Plan:
+        """Within the L2 every block reads the whole footprint; beyond it each has its own part, whole rounds of it."""
+        if footprint <= l2_bytes:
+            return Plan(footprint // QUAD, 0, max(per_sm // GRANULE, 1) * THREADS)
+        part = max(footprint // blocks // GRANULE, 1) * THREADS
+        rounds = max(-(-total // footprint), 1)
+        return Plan(part, part, rounds * part)
+
+    def footprint(self, blocks: int) -> int:
+        """Different bytes that are read."""
+        return QUAD * (self.quads if not self.apart else self.quads * blocks)
+
+
+def read_footprints(gpu: Session, *, language: str, footprints: Sequence[int], samples: int = 7) -> tuple[Read, ...]:
+    """Time launches in which all SMs read over and over, one launch for each of ``footprints`` in bytes.
+
+    Beyond the L2 a footprint is rounded down to equal parts, one an SM. Raises ``ValueError`` naming a wrong argument,
+    ``ProblemError`` ``gpu-memory`` when the largest footprint does not fit, and as ``Timer.time`` does.
     """
     import torch
 
     if language not in LANGUAGES:
         raise ValueError(f"language: one of {', '.join(LANGUAGES)} expected, got {language!r}")
     for size in footprints:
-        if size % GRANULE or not GRANULE <= size <= _MOST_BYTES:
-            raise ValueError(f"footprints: multiples of {GRANULE} up to {_MOST_BYTES} expected, got {size}")
-    if per_sm < 1:
-        raise ValueError(f"per_sm: at least 1 expected, got {per_sm}")
+        if size % GRANULE or not GRANULE <= size <= _MOST_QUADS * QUAD:
+            raise ValueError(f"footprints: multiples of {GRANULE} up to {_MOST_QUADS * QUAD} expected, got {size}")
     if not footprints:
         return ()
+    blocks = gpu.device.sms
+    plans = [Plan.of(size, blocks=blocks, l2_bytes=gpu.device.l2_bytes) for size in footprints]
+    most = max(plan.footprint(blocks) for plan in plans)
     # Random bits and not zeros: wires that never switch make a memory look faster than it is.
-    words = gpu.scratch("the footprint", max(footprints))[: max(footprints)].view(torch.int64).random_()
+    words = gpu.scratch("the footprint", most)[:most].view(torch.int64).random_()
     never = torch.zeros(1, dtype=torch.int32, device=f"cuda:{gpu.ordinal}")
-    launch, residents = (_cuda if language == "CUDA" else _triton)(gpu, words, never)
-    blocks = gpu.device.sms * residents
-    count = max(per_sm // residents // GRANULE, 1) * GRANULE // _QUAD
+    launch = (_cuda if language == "CUDA" else _triton)(gpu, words, never)
 
-    def launch_of(size: int) -> Callable[[], object]:
-        return lambda: launch(blocks, size // _QUAD, count)
+    def launch_of(plan: Plan) -> Callable[[], object]:
+        return lambda: launch(blocks, plan)
 
-    timings = gpu.timer.time([launch_of(size) for size in footprints], samples=samples)
-    read = blocks * count * _QUAD
-    return tuple(Read(size, read, timing) for size, timing in zip(footprints, timings, strict=True))
+    timings = gpu.timer.time([launch_of(plan) for plan in plans], samples=samples)
+    return tuple(
+        Read(plan.footprint(blocks), blocks * plan.count * QUAD, timing)
+        for plan, timing in zip(plans, timings, strict=True)
+    )
 
 
 def read_host(gpu: Session, *, size: int = 32 << 20, samples: int = 7) -> Read:
     """Time launches in which all SMs together read ``size`` bytes of the host's pinned memory once (CUDA)."""
     import torch
 
-    if not 1 <= size <= _MOST_BYTES:
-        raise ValueError(f"size: 1 to {_MOST_BYTES} expected, got {size}")
-    kernel = load(gpu, "bandwidth.cu", "read_footprint")
+    if not 1 <= size <= _MOST_QUADS * QUAD:
+        raise ValueError(f"size: 1 to {_MOST_QUADS * QUAD} expected, got {size}")
     blocks = gpu.device.sms
-    count = max(size // _QUAD // blocks // _THREADS, 1) * _THREADS
-    read = blocks * count * _QUAD
+    part = max(size // blocks // GRANULE, 1) * THREADS
+    read = blocks * part * QUAD
     words = torch.ones(read // 8, dtype=torch.int64).pin_memory()
     never = torch.zeros(1, dtype=torch.int32, device=f"cuda:{gpu.ordinal}")
-    (timing,) = gpu.timer.time(
-        [lambda: kernel.launch(gpu, blocks, _THREADS, words, never, blocks * count, count)], samples=samples
-    )
+    launch = _cuda(gpu, words, never)
+    (timing,) = gpu.timer.time([lambda: launch(blocks, Plan(part, part, part))], samples=samples)
     return Read(read, read, timing)
 
 
@@ -109,43 +132,41 @@ def sources(language: str) -> tuple[SourceText, ...]:
     return (source(path, {"read": "read_footprint"}),)
 
 
-Reader = Callable[[int, int, int], object]
-"""``(blocks, quads, count)`` queues one launch."""
+Reader = Callable[[int, Plan], object]
+"""``(blocks, plan)`` queues one launch."""
+
+_TRIAL = Plan(THREADS, 0, THREADS)
 
 
-def _cuda(gpu: Session, words: Any, never: Any) -> tuple[Reader, int]:
-    """The CUDA kernel, run once, and how many of its blocks an SM holds."""
+def _cuda(gpu: Session, words: Any, never: Any) -> Reader:
+    """The CUDA kernel, run once."""
     kernel = load(gpu, "bandwidth.cu", "read_footprint")
     prefer_shared(gpu, kernel, LARGEST_L1)
 
-    def launch(blocks: int, quads: int, count: int) -> None:
-        kernel.launch(gpu, blocks, _THREADS, words, never, quads, count)
+    def launch(blocks: int, plan: Plan) -> None:
+        kernel.launch(gpu, blocks, THREADS, words, never, plan.quads, plan.apart, plan.count)
 
-    launch(1, GRANULE // _QUAD, _THREADS)
+    launch(1, _TRIAL)
     gpu.synchronise()
-    return launch, kernel.residents(_THREADS)
+    return launch
 
 
-def _triton(gpu: Session, words: Any, never: Any) -> tuple[Reader, int]:
-    """The Triton kernel, compiled and run once, and how many of its programs an SM holds."""
+def _triton(gpu: Session, words: Any, never: Any) -> Reader:
+    """The Triton kernel, compiled and run once."""
     import torch
-    from cuda.bindings import driver
 
     began = time.perf_counter()
     from gpu_explain.kernels.bandwidth_triton import read_footprint
-    from gpu_explain.kernels.device import checked
 
     view = words.view(torch.int32)
-    block = GRANULE // 4
 
-    def launch(blocks: int, quads: int, count: int) -> Any:
-        return read_footprint[(blocks,)](view, never, quads, count, BLOCK=block, num_warps=_THREADS // 32)
+    def launch(blocks: int, plan: Plan) -> Any:
+        return read_footprint[(blocks,)](
+            view, never, plan.quads, plan.apart, plan.count, BLOCK=GRANULE // 4, num_warps=THREADS // 32
+        )
 
-    compiled = launch(1, GRANULE // _QUAD, GRANULE // _QUAD)
+    compiled = launch(1, _TRIAL)
     gpu.synchronise()
     prefer_shared_triton(compiled, LARGEST_L1)
     gpu.spent_compiling(time.perf_counter() - began)
-    handle = driver.CUfunction(int(compiled.function))
-    shared = int(compiled.metadata.shared)
-    residents = checked(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(handle, _THREADS, shared))
-    return launch, int(residents)
+    return launch

@@ -9,19 +9,21 @@ import triton
 import triton.language as tl
 
 
-@triton.jit(do_not_specialize=["quads", "count"])
-def read_footprint(words, never, quads, count, BLOCK: tl.constexpr):
-    """Each program reads ``count`` of the footprint's ``quads`` 16-byte words, round and round, from its own place.
+@triton.jit(do_not_specialize=["quads", "apart", "count"])
+def read_footprint(words, never, quads, apart, count, BLOCK: tl.constexpr):
+    """Program ``p`` reads ``count`` of the ``quads`` 16-byte words from word ``p * apart`` on, round and round.
 
-    words: int32 ``[4 * quads]``; never: int32 ``[1]``, written only when every word read is 0. ``4 * quads`` and
-    ``4 * count`` are multiples of ``BLOCK``.
+    words: int32, 16 bytes aligned; never: int32 ``[1]``, written only when every word read is 0. ``4 * quads``,
+    ``4 * apart`` and ``4 * count`` are multiples of ``BLOCK``.
     """
+    program = tl.program_id(0).to(tl.int64)
+    region = words + tl.multiple_of(program * apart * 4, BLOCK)
     size = quads.to(tl.int64) * 4
+    at = program * size // tl.num_programs(0) // BLOCK * BLOCK
     lane = tl.arange(0, BLOCK)
-    at = tl.program_id(0).to(tl.int64) * size // tl.num_programs(0) // BLOCK * BLOCK
     seen = tl.zeros([BLOCK], dtype=tl.int32)
-    for _ in range(count * 4 // BLOCK):
-        seen |= tl.load(words + tl.multiple_of(at, BLOCK) + lane)
+    for _ in tl.range(0, count * 4 // BLOCK, loop_unroll_factor=8):
+        seen |= tl.load(region + tl.multiple_of(at, BLOCK) + lane)
         at += BLOCK
         at = tl.where(at >= size, at - size, at)
     anything = tl.max((seen != 0).to(tl.int32), axis=0)

@@ -1,0 +1,197 @@
+"""The two curves over footprints: latency, which climbs by stairs, and bandwidth, which falls by the same."""
+
+from __future__ import annotations
+
+from gpu_explain.scenes.base import Measurement, View
+from gpu_explain.scenes.draw.bars import Bar, labelled_bars
+from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
+from gpu_explain.scenes.draw.canvas import Canvas
+from gpu_explain.scenes.draw.ink import Ink
+from gpu_explain.scenes.draw.logplot import LogPlot, size_ticks
+from gpu_explain.scenes.draw.plot import Tick
+from gpu_explain.scenes.draw.scale import count_text
+from gpu_explain.scenes.draw.sizes import KB, MB, rate_text, size_text
+from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, short
+from gpu_explain.scenes.memory_hierarchy.playing import origin, played
+
+KNEES = ("l1", "l2", "far")
+
+
+def _found(m: Measurement) -> tuple[str, ...]:
+    return tuple(level for level in CACHED if m.has(f"plateau.{level}.sure"))
+
+
+def _end(m: Measurement, level: str) -> float:
+    """Where a level's plateau ends, in bytes; the curve's end where it ends nowhere."""
+    if m.has(f"knee.{level}"):
+        return m.number(f"knee.{level}") * KB
+    return m.one_series("staircase").x[-1]
+
+
+def staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
+    """Latency against footprint, with the plateaus and their ends."""
+    stairs, found = m.one_series("staircase"), _found(m)
+    table = len(found) + 2 if box.height >= 30 else 0
+    room = titled(
+        canvas, box.inside(bottom=table), "LATENCY AGAINST FOOTPRINT", origin(view, "each ●: one thread, one ring")
+    )
+    legend(
+        canvas,
+        room.x,
+        room.y,
+        [
+            ("●", Ink.MEASURED, "measured"),
+            ("┄", Ink.LOOK, "plateau found"),
+            ("┊", Ink.LOOK, "its end"),
+            ("□", Ink.REPORTED, "L2, by the driver"),
+        ],
+        room.right,
+    )
+    plot = _plot(m, canvas, room.inside(top=1), max(stairs.y) * 1.1)
+    heights = [m.number(f"level.{level}") for level in found]
+    plot.axes(
+        size_ticks(stairs.x[0], stairs.x[-1], cells=plot.area.width),
+        [Tick(0, "cycles"), *(Tick(y, count_text(round(y))) for y in heights)],
+        "footprint",
+    )
+    reach = _reach(m, view)
+    plot.line([(x, y) for x, y in zip(stairs.x, stairs.y, strict=True) if x <= reach], Ink.FAINT)
+    for level in found:
+        _plateau(m, plot, level, reach)
+    plot.points([(x, y) for x, y in zip(stairs.x, stairs.y, strict=True) if x <= reach], Ink.MEASURED)
+    for level in found:
+        if reach >= _end(m, level):
+            _name(m, plot, level)
+    canvas.put(plot.column(m.number("size.l2") * MB), plot.area.bottom, "□", Ink.REPORTED)
+    if view.cursor:
+        _reading(m, view, plot)
+    if table:
+        _table(m, canvas, Box(box.x, box.bottom - table, box.width, table), found)
+
+
+def _plot(m: Measurement, canvas: Canvas, box: Box, high: float, *, margin: int = 8) -> LogPlot:
+    x = m.one_series("staircase").x
+    return LogPlot(canvas, box, (x[0], x[-1] * 1.1), (0, high), margin=margin)
+
+
+def _reach(m: Measurement, view: View) -> float:
+    """The footprint that the unrolling has come to: it goes by doublings, as the axis does."""
+    x = m.one_series("staircase").x
+    return float(x[0] * (x[-1] / x[0]) ** played(m, view)) * 1.0001
+
+
+def _plateau(m: Measurement, plot: LogPlot, level: str, reach: float) -> None:
+    """A plateau's line, name and end, once the curve has come to its end."""
+    start, end, height = m.number(f"plateau.{level}.start") * KB, _end(m, level), m.number(f"level.{level}")
+    if reach < end:
+        return
+    plot.level(start, end, height, Ink.LOOK)
+    if not m.has(f"knee.{level}"):
+        return
+    plot.upright(end, height, Ink.LOOK)
+    text, last, low = size_text(end), plot.column(end), plot.area.bottom - 1
+    if level == "l2":
+        plot.canvas.right(last - 1, low, text, Ink.LOOK)
+    else:
+        plot.canvas.put(last + 2, low, text, Ink.LOOK)
+
+
+def _name(m: Measurement, plot: LogPlot, level: str) -> None:
+    """A plateau's name: left of it, where the curve has not been yet; above it at the left edge."""
+    name = short(level, halves=has_halves(m))
+    left, row = plot.column(m.number(f"plateau.{level}.start") * KB), plot.row(m.number(f"level.{level}"))
+    if left - 1 - len(name) >= plot.area.x:
+        plot.canvas.right(left - 1, row, name, Ink.STRONG)
+    else:
+        plot.canvas.put(max(left, plot.area.x), max(row - 1, plot.area.y), name, Ink.STRONG)
+
+
+def _reading(m: Measurement, view: View, plot: LogPlot) -> None:
+    """The dot under the cursor, in numbers."""
+    stairs = m.one_series("staircase")
+    at = view.cursor[0] % len(stairs.x)
+    plot.points([(stairs.x[at], stairs.y[at])], Ink.CURSOR)
+    said = f"{size_text(stairs.x[at])}: {stairs.y[at]:.1f} cycles"
+    plot.mark(stairs.x[at], stairs.y[at], said, Ink.CURSOR)
+
+
+def _table(m: Measurement, canvas: Canvas, box: Box, found: tuple[str, ...]) -> None:
+    """The plateaus in numbers."""
+    room = titled(canvas, box, "THE LEVELS FOUND", "sure: found again in so many of 40 redrawn rounds", rule=True)
+    for row, level in enumerate(found[: room.height]):
+        y = room.y + row
+        q, sure = m.quantity(f"level.{level}"), int(m.number(f"plateau.{level}.sure"))
+        x = canvas.put(room.x, y, f"{short(level, halves=has_halves(m)):<9}", Ink.TEXT)
+        x = canvas.put(x, y, f"{q.number:>6.0f} cycles {q.note.removeprefix('= '):>8}", Ink.MEASURED)
+        ends = f"   from {size_text(m.number(f'plateau.{level}.start') * KB)}"
+        if m.has(f"knee.{level}"):
+            knee = m.quantity(f"knee.{level}")
+            ends += f" to {size_text(knee.number * KB)}"
+            if x + len(ends) + 30 < room.right:
+                ends += f" (not at {size_text((knee.high or 0) * KB)})"
+        canvas.put(x, y, ends, Ink.DIM)
+        canvas.right(room.right, y, f"sure {sure:>3} %", Ink.DIM)
+
+
+def bandwidth(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
+    """Bytes a second against footprint, in CUDA and in Triton; below, the levels as bars."""
+    both = {"CUDA": (m.one_series("read.CUDA"), Ink.A, "●"), "Triton": (m.one_series("read.Triton"), Ink.B, "◆")}
+    bars = 7 if box.height >= 18 else 0
+    room = titled(
+        canvas, box.inside(bottom=bars), "BYTES A SECOND AGAINST FOOTPRINT", origin(view, "all SMs, over and over")
+    )
+    legend(
+        canvas,
+        room.x,
+        room.y,
+        [
+            ("●", Ink.A, "CUDA"),
+            ("◆", Ink.B, "Triton"),
+            ("┊", Ink.LOOK, "where latency found the ends"),
+        ],
+        room.right,
+    )
+    high = max(max(series.y) for series, _, _ in both.values())
+    plot = _plot(m, canvas, room.inside(top=1), high * 1.1, margin=11)
+    tops = [(m.number(f"read.{level}"), level) for level in ("dram", "l2", "l1")]
+    plot.axes(
+        size_ticks(m.one_series("staircase").x[0], m.one_series("staircase").x[-1], cells=plot.area.width),
+        [Tick(0, "0"), *(Tick(rate, rate_text(rate)) for rate, _ in tops)],
+        "footprint",
+    )
+    reach = _reach(m, view)
+    for level in KNEES:
+        if m.has(f"knee.{level}"):
+            plot.upright(_end(m, level), high, Ink.FAINT)
+            canvas.put(plot.column(_end(m, level)), plot.area.y, "┊", Ink.LOOK)
+            canvas.put(plot.column(_end(m, level)), plot.area.bottom, "┊", Ink.LOOK)
+    for series, ink, glyph in both.values():
+        seen = [(x, y) for x, y in zip(series.x, series.y, strict=True) if x <= reach]
+        plot.line(seen, Ink.FAINT)
+        plot.points(seen, ink, glyph)
+    if bars:
+        _rates(m, view, canvas, Box(box.x, box.bottom - bars, box.width, bars))
+
+
+def _rates(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
+    room = titled(
+        canvas, box, "WHO DELIVERS HOW MUCH", origin(view, "CUDA, the best footprint of each level"), rule=True
+    )
+    names = {"l1": "L1s", "l2": "L2", "dram": "DRAM", "host": "host"}
+    rates = [(names[level], m.number(f"read.{level}")) for level in names]
+    high = max(rate for _, rate in rates)
+    labelled_bars(
+        canvas,
+        room,
+        [Bar(name, rate, rate_text(rate), Ink.A) for name, rate in rates],
+        high,
+        played=played(m, view),
+    )
+    if room.height > len(rates) and played(m, view) >= 1:
+        fastest, slowest = rates[0][1], rates[-1][1]
+        paragraph(
+            canvas,
+            Box(room.x, room.y + len(rates), room.width, 1),
+            f"In the time in which the host delivers one byte, the L1s deliver {count_text(round(fastest / slowest))}.",
+            Ink.LOOK,
+        )

@@ -1,0 +1,130 @@
+"""What ``memory-hierarchy`` draws at each step. Everything here comes out of the measurement and the view."""
+
+from __future__ import annotations
+
+from math import log2
+
+from gpu_explain.scenes.base import Cursor, Measurement, View
+from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
+from gpu_explain.scenes.draw.canvas import Canvas
+from gpu_explain.scenes.draw.ink import Ink
+from gpu_explain.scenes.draw.ladder import Ladder, Rung, draw_ladder
+from gpu_explain.scenes.memory_hierarchy.curves import bandwidth, staircase
+from gpu_explain.scenes.memory_hierarchy.levels import CACHED, PLACES, has_halves, label, present, short
+from gpu_explain.scenes.memory_hierarchy.loads import distance, single
+from gpu_explain.scenes.memory_hierarchy.parameters import followed
+from gpu_explain.scenes.memory_hierarchy.playing import origin, pace, played
+from gpu_explain.scenes.memory_hierarchy.published import OTHERS
+
+__all__ = ["frame", "move", "pace"]
+
+STAIRCASE = 1
+
+
+def frame(m: Measurement, view: View) -> Canvas:
+    """The picture of a step."""
+    canvas = Canvas(view.width, view.height)
+    box = Box(0, 0, view.width, view.height)
+    (_ladder, staircase, single, distance, bandwidth, _others)[view.step](m, view, canvas, box)
+    return canvas
+
+
+def move(m: Measurement, view: View, key: str) -> Cursor:
+    """On the staircase, left and right read the dots, up and down jump from level to level; escape ends it."""
+    if view.step != STAIRCASE or key == "escape":
+        return ()
+    stairs = m.one_series("staircase")
+    if not view.cursor:
+        return (0,)
+    here = view.cursor[0]
+    if key in ("up", "down"):
+        starts = [
+            stairs.x.index(m.number(f"plateau.{level}.start") * 1024)
+            for level in CACHED
+            if m.has(f"plateau.{level}.start")
+        ]
+        later = [at for at in starts if at > here] if key == "up" else [at for at in reversed(starts) if at < here]
+        return (later[0] if later else here,)
+    return ((here + {"left": -1, "right": 1}.get(key, 0)) % len(stairs.x),)
+
+
+def _ladder(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
+    halves, level = has_halves(m), followed(m)
+    levels = present(m)
+    rungs = [
+        Rung(
+            PLACES[one],
+            label(one, halves=halves),
+            m.number(f"level.{one}"),
+            m.quantity(f"level.{one}").note.removeprefix("= "),
+        )
+        for one in levels
+    ]
+    target = m.number(f"level.{level}")
+    now = played(m, view) * target
+    end = max(target, m.number("level.dram"))
+    room = titled(canvas, box, "DISTANCE IN TIME (the dot's path is a sketch)", origin(view, "● measured, each alone"))
+    canvas.put(room.x, room.y, f"t = {now:.0f} of {target:.0f} cycles", Ink.STRONG)
+    entries = [
+        ("█", Ink.TAIL, "your load"),
+        ("█", Ink.WORK_ALT, "on its way"),
+        ("█", Ink.WORK, "back"),
+        ("▸", Ink.WARN, "takes longer"),
+    ]
+    legend(canvas, room.x + 27, room.y, entries, room.right)
+    room = room.inside(top=2)
+    below = draw_ladder(
+        canvas, room.inside(bottom=2 if room.height >= 16 else 0), Ladder(rungs, levels.index(level), now, end)
+    )
+    if now >= target and below < room.bottom:
+        y = below + 1 if below + 2 < room.bottom else below
+        paragraph(canvas, Box(room.x, y, room.width, room.bottom - y), _conclusion(m, level), Ink.LOOK)
+
+
+def _conclusion(m: Measurement, level: str) -> str:
+    """What the eye has seen, in words."""
+    target = m.number(f"level.{level}")
+    behind = [one for one in present(m) if m.number(f"level.{one}") > target]
+    adds = target / m.number("level.registers")
+    text = f"While it was away, the thread could have made {adds:.0f} additions, one after the other."
+    if behind:
+        text += f" The {short(behind[-1], halves=has_halves(m))} load is still under way."
+    return text
+
+
+def _others(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
+    """The same four levels on several GPUs, one row a GPU."""
+    room = titled(canvas, box, "THE SAME LEVELS ON OTHER GPUS", origin(view, "cycles, each doubling equally wide"))
+    legend(
+        canvas,
+        room.x,
+        room.y,
+        [("●", Ink.MEASURED, "this GPU, measured"), ("◇", Ink.PUBLISHED, "published for others, by other methods")],
+        room.right,
+    )
+    here = {level: m.number(f"level.{level}") for level in CACHED if m.has(f"level.{level}")}
+    rows: list[tuple[str, dict[str, float], bool]] = [("this GPU", here, True)]
+    rows += [(one.name, dict(one.cycles), False) for one in OTHERS]
+    every = [cycles for _, levels, _ in rows for cycles in levels.values()]
+    left = room.x + max(len(name) for name, _, _ in rows) + 2
+    width = max(room.right - left - 6, 1)
+    low, high = log2(min(every) * 0.85), log2(max(every) * 1.1)
+
+    def column(cycles: float) -> int:
+        return left + round((log2(cycles) - low) / (high - low) * width)
+
+    y, free = room.y + 2, left
+    for level, cycles in here.items():
+        name = short(level, halves="far" in here)
+        free = canvas.put(max(column(cycles) - len(name) // 2, free), y, name, Ink.STRONG) + 1
+    gap = min(max((room.bottom - y - 2) // len(rows) - 1, 0), 2)
+    shown = round(played(m, view) * len(rows))
+    for index, (name, levels, ours) in enumerate(rows):
+        row = y + 1 + index * (gap + 1)
+        if row >= room.bottom or index >= max(shown, 1):
+            break
+        canvas.put(room.x, row, name, Ink.STRONG if ours else Ink.TEXT)
+        canvas.put(left, row, "·" * (room.right - left), Ink.FAINT)
+        for level in sorted(levels, key=levels.__getitem__):
+            ink = Ink.MEASURED if ours else Ink.PUBLISHED
+            canvas.put(column(levels[level]), row, f"{'●' if ours else '◇'}{levels[level]:.0f}", ink)

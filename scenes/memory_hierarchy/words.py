@@ -1,0 +1,202 @@
+"""What ``memory-hierarchy`` says at each step: sentences made from the measurement at hand."""
+
+from __future__ import annotations
+
+from gpu_explain.scenes.base import Measurement, Words
+from gpu_explain.scenes.draw.scale import count_text
+from gpu_explain.scenes.draw.sizes import KB, rate_text, size_text
+from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, label, present, short
+from gpu_explain.scenes.memory_hierarchy.parameters import followed
+from gpu_explain.scenes.memory_hierarchy.published import OTHERS
+
+
+def words(m: Measurement, step: int) -> Words:
+    """The words of a step. Needs the parts that the step needs, no more."""
+    return (_ladder, _staircase, _single, _distance, _bandwidth, _others)[step](m)
+
+
+def cycles(m: Measurement, name: str) -> str:
+    """A figure in whole cycles, to a tenth where it is small."""
+    value = m.number(name)
+    return f"{value:.1f}" if value < 10 else count_text(round(value))
+
+
+def as_seconds(count: float) -> str:
+    """How long so many cycles were if each lasted a second."""
+    if count < 90:
+        return f"{count:.0f} seconds"
+    return f"{count / 60:.0f} minutes" if count < 5400 else f"{count / 3600:.1f} hours"
+
+
+def listed(items: list[str]) -> str:
+    """``a, b and c``."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def knee_text(m: Measurement, level: str) -> str:
+    """Where a level's plateau ends, as a size."""
+    return size_text(m.number(f"knee.{level}") * KB)
+
+
+def _ladder(m: Measurement) -> Words:
+    level = followed(m)
+    called = label(level, halves=has_halves(m))
+    called = called if called.startswith(("L", "D")) else f"the {called}" if level == "host" else called
+    note = m.quantity(f"level.{level}").note.removeprefix("= ")
+    asked = str(m.value("level"))
+    instead = "" if asked == level else " This GPU's L2 shows no far half, so the dot goes to the L2."
+    return Words(
+        "One thread asks for one number and waits for it. On screen a cycle of the SM lasts 10 ms, so you wait as the "
+        "thread does. All loads start together; a bar stops when its number is back." + instead,
+        f"Follow the dot: {called} is {cycles(m, f'level.{level}')} cycles away, {note} there and back. "
+        f"If a cycle were a second, you would wait {as_seconds(m.number(f'level.{level}'))}.",
+        tuple(f"level.{one}" for one in present(m)),
+    )
+
+
+def _staircase(m: Measurement) -> Words:
+    halves = has_halves(m)
+    found = [level for level in CACHED if m.has(f"plateau.{level}.sure")]
+    shown: list[str] = []
+    for level in CACHED:
+        shown += [name for name in (f"level.{level}", f"knee.{level}", f"plateau.{level}.sure") if m.has(name)]
+    if found:
+        count = {1: "one level", 2: "two levels", 3: "three levels", 4: "four levels"}[len(found)]
+        look = f"Count the stairs: {count}, at {listed([cycles(m, f'level.{level}') for level in found])} cycles."
+    else:
+        look = "No stair stands out: this curve climbs without a level stretch."
+    ends = [level for level in ("l1", "l2", "far") if m.has(f"knee.{level}")]
+    if ends:
+        first, *rest = [f"the {short(level, halves=halves)} {{}}at {knee_text(m, level)}" for level in ends]
+        look += f" T{listed([first.format('ends ')[1:], *(one.format('') for one in rest)])}."
+    return Words(
+        "The same thread follows a ring of addresses that fills more and more memory. While a cache holds the whole "
+        "ring, a load costs the same, however large it is. Once the ring is too large, the loads are answered from "
+        "farther away. Nothing in the program says where a load goes: only the footprint does.",
+        look,
+        (*shown, "", *(name for name in ("l1.unified", "size.l2") if m.has(name))),
+    )
+
+
+def _single(m: Measurement) -> Words:
+    size = size_text(m.number("single.footprint") * KB)
+    latency, chain = m.quantity("single.latency"), m.number("single.chain")
+    heaps = int(m.number("single.heaps"))
+    l1, l2 = m.number("level.l1"), m.number("level.l2")
+    centres = [cycles(m, f"heap.{n}") for n in range(1, heaps + 1)]
+    first = f"{count_text(latency.n)} loads around a ring of {size}, each timed on its own. "
+    shown = (
+        "single.latency",
+        "single.mean",
+        "single.floor",
+        "single.chain",
+        "",
+        "single.heaps",
+        *(f"heap.{n}" for n in range(1, heaps + 1)),
+    )
+    if chain < (l1 + l2) / 2:
+        spread = (latency.high or 0) - (latency.low or 0)
+        look = (
+            f"Look how narrow it is: all loads take about {cycles(m, 'single.latency')} cycles."
+            if spread <= 4
+            else f"The loads fall into {heaps} heap{'s' * (heaps != 1)}, around {listed(centres)} cycles."
+        )
+        return Words(
+            first + "This SM's own L1 holds the ring. It is one memory with one way to it, so every load is alike. "
+            "Choose a larger ring to see what changes.",
+            look,
+            shown,
+        )
+    if chain < 1.15 * l2:
+        look = (
+            f"Not one distance but {heaps} heaps, around {listed(centres)} cycles: some slices of the L2 are nearer to "
+            "this SM than others."
+            if heaps > 1
+            else f"Addresses are not equally far: a fifth of the loads take under {latency.low:.0f} cycles, a fifth "
+            f"more than {latency.high:.0f}."
+        )
+        return Words(
+            first + "The L2 holds the ring. It is not one box but many slices spread over the chip, and an address "
+            "always lives in the same slice. The average of a chain hides that.",
+            look,
+            shown,
+        )
+    late = sum(one - m.number("single.floor") > 1.1 * l2 for one in latency.samples) / len(latency.samples) * 100
+    near = short("l2", halves=has_halves(m))
+    slow = f"{late:.0f} % of the loads take longer than the {near}'s {cycles(m, 'level.l2')} cycles"
+    return Words(
+        first + f"The {near} does not hold the ring, so its loads are answered from farther away, each a little "
+        "differently: by another slice, another memory bank, a row that is open or closed.",
+        f"{slow}; "
+        + (
+            f"they fall into {heaps} heaps, around {listed(centres)}."
+            if heaps > 1
+            else f"half of all take more than {cycles(m, 'single.latency')}."
+        ),
+        shown,
+    )
+
+
+def _distance(m: Measurement) -> Words:
+    medians = [m.quantity(f"distance.{name}") for name in ("l2", "far", "dram")]
+    numbers = listed([cycles(m, q.name) for q in medians])
+    least, most = cycles(m, "by_sm.least"), cycles(m, "by_sm.most")
+    shown = (*(q.name for q in medians), "", "by_sm.least", "by_sm.most")
+    spread = f"And no two SMs are alike: the L2 is {least} cycles from the nearest SM, {most} from the farthest."
+    if m.number("by_sm.most") < 1.02 * m.number("by_sm.least"):
+        spread = f"Every SM is about equally far from it: {least} to {most} cycles."
+    if has_halves(m):
+        return Words(
+            "The L2 of this GPU shows two halves. An SM reaches the half on its side directly; what that half does not "
+            "hold is fetched across the chip from the other one. Three rings: one that a half holds, one that only "
+            f"both hold, one that is too large for all. {spread}",
+            f"Watch the loads move to the right, from ring to ring: half of them take more than {numbers} cycles.",
+            shown,
+        )
+    return Words(
+        "On this GPU the L2 shows one level only: whatever it holds is about equally far. Three rings: one far smaller "
+        f"than the L2, one almost as large, one that is too large. {spread}",
+        f"Compare the rings: half of the loads take more than {numbers} cycles. Only what the L2 misses is far.",
+        shown,
+    )
+
+
+def _bandwidth(m: Measurement) -> Words:
+    l1, l2, dram, host = (m.number(f"read.{level}") for level in ("l1", "l2", "dram", "host"))
+    cuda, triton = m.one_series("read.CUDA"), m.one_series("read.Triton")
+    ratios = sorted(b / a for a, b in zip(cuda.y, triton.y, strict=True))
+    middle = ratios[len(ratios) // 2]
+    alike = "The Triton kernel reads as fast as the CUDA one." if 0.95 <= middle <= 1.05 else (
+        f"The Triton kernel reads at {middle:.2f} times the CUDA one's rate."
+    )  # fmt: skip
+    apart = f"{l2 / dram:.1f} times what DRAM delivers" if l2 > 1.05 * dram else "no more than DRAM"
+    return Words(
+        "Latency is how long one load takes. Bandwidth is how many bytes arrive in a second when thousands of threads "
+        "ask at once. All SMs read the same footprint over and over; where it fits decides who delivers. " + alike,
+        f"The same stairs, downwards: {rate_text(l1)} from the L1s, {rate_text(l2)} from the L2, {apart}"
+        + (f" ({rate_text(dram)})" if l2 > 1.05 * dram else "")
+        + f", and {rate_text(host)} from the host.",
+        ("read.l1", "read.l2", "read.dram", "read.host", "", "read.roof"),
+    )
+
+
+def _others(m: Measurement) -> Words:
+    outside = []
+    ranges = []
+    for level, called in (("l1", "L1"), ("l2", "L2"), ("dram", "DRAM")):
+        theirs = [one.cycles[level] for one in OTHERS if level in one.cycles]
+        here = m.number(f"level.{level}")
+        ranges.append(f"{called} {min(theirs):.0f} to {max(theirs):.0f}")
+        if not min(theirs) / 1.35 <= here <= max(theirs) * 1.35:
+            outside.append(f"{called} at {here:.0f} cycles")
+    look = (
+        f"This GPU is off the beaten track: {listed(outside)}."
+        if outside
+        else "Look down the columns: from GPU to GPU the distances hardly change. A new GPU is wider, hardly nearer."
+    )
+    return Words(
+        f"Other people measured other GPUs, in cycles: {'; '.join(ranges)}. Their methods differ from each other and "
+        f"from this one, so compare the order and not the last digit.",
+        look,
+        tuple(f"level.{level}" for level in CACHED if m.has(f"level.{level}")),
+    )

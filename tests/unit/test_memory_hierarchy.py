@@ -1,0 +1,254 @@
+"""What the memory-hierarchy scene says holds on other GPUs too, and falls when the data are bad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from math import inf
+
+import pytest
+
+from gpu_explain.scenes.base import Findings, Measurement, Nature, Outcome, Quantity, Series, View
+from gpu_explain.scenes.memory_hierarchy.levels import footprints, read_footprints
+from gpu_explain.scenes.memory_hierarchy.words import as_seconds
+from gpu_explain.scenes.registry import find_scene
+from tests.simulated.inprocess import measure
+from tests.simulated.models import MODELS
+
+SCENE = find_scene("memory-hierarchy")
+CHOICES: tuple[dict[str, str], ...] = (
+    {},
+    {"level": "l1"},
+    {"level": "far"},
+    {"level": "host"},
+    {"footprint": "l1"},
+    {"footprint": "far"},
+    {"footprint": "dram"},
+    {"footprint": "=1"},
+    {"footprint": "=30000"},
+)
+
+
+@cache
+def measured(model: str = "sms132", chosen: tuple[tuple[str, str], ...] = ()) -> Measurement:
+    return measure("memory-hierarchy", model, **dict(chosen))
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+def test_every_law_holds_on_every_made_up_gpu(model: str, chosen: dict[str, str]) -> None:
+    m = measured(model, tuple(chosen.items()))
+    wrong = [c for c in SCENE.claims(m) if c.nature is Nature.LAW and c.outcome is not Outcome.HELD]
+    assert not wrong
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+@pytest.mark.parametrize("size", [(79, 20), (82, 36), (150, 55), (40, 8), (1, 1)], ids=str)
+def test_every_step_is_drawn_and_said_on_every_made_up_gpu(
+    model: str, chosen: dict[str, str], size: tuple[int, int]
+) -> None:
+    m = measured(model, tuple(chosen.items()))
+    for step in range(len(SCENE.steps)):
+        words = SCENE.words(m, step)
+        assert words.paragraph
+        assert words.look
+        assert all(m.has(name) for name in words.shown if name)
+        for seconds in (0.0, 1.7, inf):
+            canvas = SCENE.frame(m, View(step, *size, seconds=seconds))
+            assert (canvas.width, canvas.height) == size
+            if size[0] > 70:
+                assert canvas.rows()[0].strip()
+
+
+def test_every_step_has_a_claim_behind_its_sentence() -> None:
+    known = {c.id for chosen in CHOICES for c in SCENE.claims(measured("sms132", tuple(chosen.items())))}
+    for step in SCENE.steps:
+        assert step.claims
+        assert set(step.claims) <= known
+        assert step.notes
+    assert {claim for step in SCENE.steps for claim in step.claims} == known
+
+
+def test_every_step_needs_only_parts_that_come_before_it_is_shown() -> None:
+    names = [part.name for part in SCENE.parts]
+    for step in SCENE.steps:
+        assert set(step.needs) <= set(names)
+        found = {name: measured().parts[name] for name in step.needs}
+        partial = replace(measured(), parts=found, complete=False)
+        index = SCENE.steps.index(step)
+        assert SCENE.words(partial, index).look
+        SCENE.frame(partial, View(index, 82, 36))
+
+
+def test_focus_names_lines_of_the_sources() -> None:
+    for step in SCENE.steps:
+        known = {name for part in step.needs for s in measured().parts[part].sources for name in s.focus}
+        assert set(step.focus) <= known
+
+
+def test_following_another_level_measures_nothing_anew() -> None:
+    assert all("level" not in part.depends for part in SCENE.parts)
+    assert [part.name for part in SCENE.parts if "footprint" in part.depends] == ["single"]
+    assert [part.name for part in SCENE.parts[:2]] == ["chains", "staircase"]
+
+
+def test_a_cycle_lasts_ten_milliseconds_on_the_screen() -> None:
+    for level in ("shared", "l1", "l2", "far", "dram", "host"):
+        m = measured("sms132", (("level", level),))
+        paced = SCENE.pace(m, 0)
+        assert paced.seconds - paced.lead == pytest.approx(m.number(f"level.{level}") * 0.01)
+        assert paced.gpu_ns == m.number(f"level.{level}.ns")
+
+
+def test_the_dot_is_down_half_way_and_back_at_the_end() -> None:
+    m = measured()
+    paced = SCENE.pace(m, 0)
+
+    def row(seconds: float) -> int:
+        rows = SCENE.frame(m, View(0, 82, 36, seconds=seconds)).rows()
+        return next((y for y, text in enumerate(rows) if "◉" in text), -1)
+
+    half = paced.lead + (paced.seconds - paced.lead) / 2
+    dram = next(y for y, text in enumerate(SCENE.frame(m, View(0, 82, 36)).rows()) if "DRAM" in text)
+    assert row(0) == -1
+    assert row(half) == dram
+    assert row(inf) < row(half)
+    assert "100" not in str(SCENE.frame(m, View(0, 82, 36, seconds=paced.lead)))
+
+
+def test_without_a_far_half_the_scene_speaks_of_one_l2() -> None:
+    m = measured("slice24", (("level", "far"),))
+    assert not m.has("level.far")
+    said = " ".join(SCENE.words(m, step).paragraph + SCENE.words(m, step).look for step in range(len(SCENE.steps)))
+    assert "near L2" not in said
+    assert "two halves" not in said
+    assert "shows no far half" in said
+    drawn = "\n".join(str(SCENE.frame(m, View(step, 82, 36))) for step in range(len(SCENE.steps)))
+    assert "near half" not in drawn
+    claim = next(c for c in SCENE.claims(m) if c.id == "far-half-answers-later")
+    assert claim.outcome is Outcome.NOT_CHECKED
+    assert "one plateau" in claim.unchecked
+
+
+def test_with_two_halves_both_are_named() -> None:
+    drawn = str(SCENE.frame(measured(), View(1, 82, 36)))
+    for name in ("near L2", "far L2", "DRAM", "L1"):
+        assert name in drawn
+
+
+def test_no_word_belongs_to_one_gpu() -> None:
+    """What is said follows the device: another size of L2 and of shared memory, other knees."""
+    device = replace(MODELS["sms40"], l2_bytes=40 << 20, shared_per_sm=100 << 10)
+    sizes = footprints(device)
+    assert sizes[-1] == 4 * device.l2_bytes
+    assert sum(size <= 1.4 * device.shared_per_sm for size in sizes) >= 12
+    assert sum(0.6 * device.l2_bytes <= size <= device.l2_bytes for size in sizes) >= 6
+    assert all(size % 128 == 0 for size in sizes)
+    reads = read_footprints(device, 16 << 10)
+    assert all(size % (16 << 10) == 0 for size in reads)
+    assert min(reads) < device.shared_per_sm
+    assert max(reads) == 16 * device.l2_bytes
+
+
+def test_the_cursor_reads_the_dots() -> None:
+    m = measured()
+    view = View(1, 82, 36, focused=True)
+    here = SCENE.move(m, view, "right")
+    for key in ("right", "right", "up", "up", "left"):
+        here = SCENE.move(m, replace(view, cursor=here), key)
+    stairs = m.one_series("staircase")
+    start = stairs.x.index(m.number("plateau.far.start") * 1024)
+    assert here == (start - 1,)
+    assert f"{stairs.y[here[0]]:.1f} cycles" in str(SCENE.frame(m, replace(view, cursor=here)))
+    assert SCENE.move(m, replace(view, cursor=here), "escape") == ()
+    assert SCENE.move(m, View(0, 82, 36), "right") == ()
+
+
+def test_seconds_become_minutes() -> None:
+    assert as_seconds(32.4) == "32 seconds"
+    assert as_seconds(658) == "11 minutes"
+    assert as_seconds(7200) == "2.0 hours"
+
+
+# Bad data: for each claim a fault that must turn it.
+
+
+def _change(m: Measurement, part: str, change: Callable[[Findings], Findings]) -> Measurement:
+    return replace(m, parts={**m.parts, part: change(m.parts[part])})
+
+
+def _quantity(name: str, value: float) -> Callable[[Findings], Findings]:
+    def changed(q: Quantity) -> Quantity:
+        return replace(q, value=value) if q.name == name else q
+
+    return lambda f: replace(f, quantities=tuple(changed(q) for q in f.quantities))
+
+
+def _series(name: str, change: Callable[[Series], Series]) -> Callable[[Findings], Findings]:
+    return lambda f: replace(f, series=tuple(change(s) if s.name == name else s for s in f.series))
+
+
+def _quick(f: Findings) -> Findings:
+    """Every single load as quick as one from the L1."""
+    return replace(
+        f,
+        quantities=tuple(replace(q, samples=(40.0,) * q.n) if q.name == "single.latency" else q for q in f.quantities),
+    )
+
+
+def _ragged(f: Findings) -> Findings:
+    """Single loads of all lengths."""
+    return replace(
+        f,
+        quantities=tuple(
+            replace(q, samples=tuple(float(i) for i in range(q.n))) if q.name == "single.latency" else q
+            for q in f.quantities
+        ),
+    )
+
+
+L1, FAR = (("footprint", "l1"),), (("footprint", "far"),)
+FAULTS: dict[str, tuple[tuple[tuple[str, str], ...], Callable[[Measurement], Measurement]]] = {
+    "registers-nearest": ((), lambda m: _change(m, "chains", _quantity("level.registers", 30.0))),
+    "addition-takes-few-cycles": ((), lambda m: _change(m, "chains", _quantity("level.registers", 8.0))),
+    "levels-rise": ((), lambda m: _change(m, "staircase", _quantity("level.dram", 480.0))),
+    "dram-is-far": ((), lambda m: _change(m, "staircase", _quantity("level.dram", 300.0))),
+    "host-is-farthest": ((), lambda m: _change(m, "chains", _quantity("level.host", 660.0))),
+    "l1-ends-where-it-should": ((), lambda m: _change(m, "staircase", _quantity("knee.l1", 96.0))),
+    "l2-ends-where-it-should": ((), lambda m: _change(m, "staircase", _quantity("knee.far", 6000.0))),
+    "plateaus-are-sure": ((), lambda m: _change(m, "staircase", _quantity("plateau.l2.sure", 55))),
+    "singles-agree-with-the-chain": ((), lambda m: _change(m, "single", _quantity("single.mean", 17.0))),
+    "l2-answers-differ": ((), lambda m: _change(m, "single", _quick)),
+    "l1-answers-alike": (L1, lambda m: _change(m, "single", _ragged)),
+    "a-miss-shows": (FAR, lambda m: _change(m, "single", _quick)),
+    "far-half-answers-later": (
+        (),
+        lambda m: _change(m, "distance", _series("distance.far", lambda s: replace(s, x=tuple(x / 3 for x in s.x)))),
+    ),
+    "dram-answers-last": ((), lambda m: _change(m, "distance", _quantity("distance.dram", 250.0))),
+    "sms-differ": ((), lambda m: _change(m, "distance", _quantity("by_sm.most", 265.0))),
+    "nearer-is-wider": ((), lambda m: _change(m, "bandwidth", _quantity("read.l2", 1000.0))),
+    "no-wider-than-the-lanes": ((), lambda m: _change(m, "bandwidth", _quantity("read.l1", 90_000.0))),
+    "l2-wider-than-dram": ((), lambda m: _change(m, "bandwidth", _quantity("read.dram", 8000.0))),
+    "triton-reads-alike": (
+        (),
+        lambda m: _change(m, "bandwidth", _series("read.Triton", lambda s: replace(s, y=tuple(y / 2 for y in s.y)))),
+    ),
+    "as-others-found": ((), lambda m: _change(m, "staircase", _quantity("level.l1", 80.0))),
+}
+
+
+@pytest.mark.parametrize("claim_id", FAULTS)
+def test_a_fault_in_the_data_turns_the_claim(claim_id: str) -> None:
+    chosen, fault = FAULTS[claim_id]
+    good = measured("sms132", chosen)
+    before = {c.id: c for c in SCENE.claims(good)}
+    after = {c.id: c for c in SCENE.claims(fault(good))}
+    assert before[claim_id].outcome is Outcome.HELD
+    assert after[claim_id].outcome in (Outcome.MISSED, Outcome.SURPRISE)
+
+
+def test_every_claim_has_its_fault() -> None:
+    assert {c.id for chosen in CHOICES for c in SCENE.claims(measured("sms132", tuple(chosen.items())))} == set(FAULTS)
