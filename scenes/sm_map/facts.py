@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gpu_explain.scenes.base import Trace
 
 WARPS_KEPT = 2048
@@ -37,6 +39,7 @@ def kept_sms(trace: Trace, warps_per_block: int) -> tuple[int, ...]:
     return tuple(sorted(kept))
 
 
+@lru_cache(maxsize=16)
 def late_starts(trace: Trace) -> frozenset[int]:
     """Blocks that started after one with a higher number, by more than one step of the timer.
 
@@ -52,6 +55,7 @@ def late_starts(trace: Trace) -> frozenset[int]:
     return frozenset(late)
 
 
+@lru_cache(maxsize=16)
 def by_start(trace: Trace) -> tuple[int, ...]:
     """Blocks in the order of their start stamps; those of one step of the timer in the order of their numbers."""
     return tuple(sorted(range(trace.blocks), key=lambda block: (trace.start_ns[block], block)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gpu_explain.scenes.base import Measurement, Trace
 from gpu_explain.scenes.draw.box import Box, legend, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.plot import Plot, Tick
-from gpu_explain.scenes.draw.scale import count_text
+from gpu_explain.scenes.draw.scale import Scale, count_text
 from gpu_explain.scenes.sm_map.facts import by_start, late_starts
 
 LATE = "↓"
@@ -22,7 +24,7 @@ def draw_order(m: Measurement, canvas: Canvas, box: Box, now_ns: float, origin: 
     below = len(verdicts) + 2
     chart = Box(box.x, room.y + 4, box.width, max(box.bottom - below - room.y - 4, 0))
     if chart.height >= 6 and trace.blocks > 1:
-        _drift(canvas, chart, trace, now_ns)
+        _draw_drift(canvas, chart, trace, now_ns)
         y = chart.bottom
     else:
         y = chart.y
@@ -51,12 +53,10 @@ def _first(canvas: Canvas, room: Box, trace: Trace) -> None:
         legend(canvas, room.x + 8, room.y + 3, [(LATE, Ink.LOOK, said)], room.right)
 
 
-def _drift(canvas: Canvas, box: Box, trace: Trace, now_ns: float) -> None:
+def _draw_drift(canvas: Canvas, box: Box, trace: Trace, now_ns: float) -> None:
     """How far each block's number lies from its place in the order of starts: in order would be a flat line at 0."""
     room = titled(canvas, box, "NUMBER LESS PLACE IN THE ORDER OF STARTS", "flat at 0: in order", rule=True)
-    order = by_start(trace)
-    drift = [block - place for place, block in enumerate(order)]
-    reach = max(*(abs(off) for off in drift), 1)
+    reach = _reach(trace)
     plot = Plot(canvas, room, (0, trace.blocks - 1), (-reach, reach))
     middle = count_text(trace.blocks // 2)
     plot.axes(
@@ -65,9 +65,34 @@ def _drift(canvas: Canvas, box: Box, trace: Trace, now_ns: float) -> None:
         "to start",
     )
     canvas.put(plot.area.x, plot.row(0), "┄" * plot.area.width, Ink.FAINT)
-    seen = [(place, off) for place, off in enumerate(drift) if trace.start_ns[order[place]] <= now_ns]
-    plot.points([(place, off) for place, off in seen if not off], Ink.WORK, "•")
-    plot.points([(place, off) for place, off in seen if off], Ink.LOOK, "•")
+    zero = plot.row(0)
+    for column, row, start_ns in _dots(trace, plot.area.width, plot.area.height):
+        if start_ns <= now_ns:
+            y = plot.area.bottom - 1 - row
+            canvas.put(plot.area.x + column, y, "•", Ink.WORK if y == zero else Ink.LOOK)
+
+
+@lru_cache(maxsize=16)
+def _drift(trace: Trace) -> tuple[int, ...]:
+    return tuple(block - place for place, block in enumerate(by_start(trace)))
+
+
+def _reach(trace: Trace) -> int:
+    return max(*(abs(off) for off in _drift(trace)), 1)
+
+
+@lru_cache(maxsize=16)
+def _dots(trace: Trace, columns: int, rows: int) -> tuple[tuple[int, int, int], ...]:
+    """The cells that the curve touches, as column, row from below, and when the first of their blocks started.
+
+    Kept, since a hundred thousand blocks fall onto a few hundred cells and a frame has milliseconds.
+    """
+    reach = _reach(trace)
+    across, up = Scale(0, trace.blocks - 1, max(columns - 1, 1)), Scale(-reach, reach, max(rows - 1, 1))
+    first: dict[tuple[int, int], int] = {}
+    for place, (block, off) in enumerate(zip(by_start(trace), _drift(trace), strict=True)):
+        first.setdefault((round(across.at(place)), round(up.at(off))), trace.start_ns[block])
+    return tuple((column, row, at) for (column, row), at in first.items())
 
 
 def _verdicts(m: Measurement) -> list[tuple[bool, str]]:
