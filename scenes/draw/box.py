@@ -67,17 +67,19 @@ def titled(canvas: Canvas, box: Box, title: str, origin: str = "", *, rule: bool
 
 _BELONGS = re.compile(r"(?<=\d) (?=(?:\d{3}|[×%○●□◇]|[nµm]?s|[KMG]|[KMG]?B(?:/s)?|MHz)(?![\w/]))")
 """The space between a number and its unit, and between the thousands of a number."""
-_KEPT = "\N{NO-BREAK SPACE}"
+_KEPT = "\ue000"
+_SPACE = re.compile(r"[ \t\n]+")
 
 
 def wrap(text: str, width: int) -> list[str]:
     """Break text at spaces into lines of at most ``width`` cells; words too long are cut.
 
-    A number is not parted from its unit, nor its thousands from each other, where a line holds them.
+    A number is not parted from its unit, nor its thousands from each other, nor words with a no-break space between
+    them, where a line holds them.
     """
     lines: list[str] = []
     line = ""
-    kept = _BELONGS.sub(_KEPT, " ".join(text.split()))
+    kept = _BELONGS.sub(_KEPT, " ".join(_SPACE.split(text.strip(" \t\n"))))
     words = [part.replace(_KEPT, " ") for word in kept.split(" ") for part in _pieces(word, width)]
     for word in words:
         if line and len(line) + 1 + len(word) > width:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gpu_explain.scenes.base.trace import Trace
-from gpu_explain.scenes.draw.bars import bar
 from gpu_explain.scenes.draw.box import Box, legend, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
@@ -27,6 +26,7 @@ class Launch:
         tail: Blocks drawn in the tail's ink.
         marks_ns: Times to be marked on the axis, in ns.
         title, origin: The picture's title, and where it comes from.
+        over: What is said right of the launch's end, where the time scale goes on.
     """
 
     lanes: Lanes
@@ -38,6 +38,7 @@ class Launch:
     marks_ns: tuple[float, ...] = ()
     title: str = "WHO WORKED WHEN"
     origin: str = "the trace of this launch"
+    over: str = ""
 
 
 def draw_launch(canvas: Canvas, box: Box, launch: Launch, *, rule: bool = False) -> None:
@@ -56,6 +57,10 @@ def draw_launch(canvas: Canvas, box: Box, launch: Launch, *, rule: bool = False)
     )
     if launch.focused:
         canvas.put(room.x, room.y, f"▸SM{launch.focus:>3} ", Ink.CURSOR)
+    if launch.over and now >= trace.span_ns:
+        column = room.x + LABEL + round(launch.lanes.scale(room).at(trace.span_ns)) + 2
+        if column + len(launch.over) <= room.right:
+            canvas.put(column, room.y, launch.over, Ink.DIM)
     start = trace.sms.index(launch.focus)
     others = (*trace.sms[start + 1 :], *trace.sms[:start])
     lanes = others if len(others) <= room.bottom - y else others[: max(room.bottom - y - 1, 0)]
@@ -65,7 +70,7 @@ def draw_launch(canvas: Canvas, box: Box, launch: Launch, *, rule: bool = False)
     hidden = len(others) - len(lanes)
     if hidden and y < room.bottom:
         canvas.put(room.x + 2, y, "⋮", Ink.DIM)
-        canvas.put(room.x + LABEL, y, f"{hidden} more SMs in the trace", Ink.DIM)
+        canvas.put(room.x + LABEL, y, f"and {hidden} more SMs", Ink.DIM)
         y += 1
     unused = launch.sms - len(trace.sms)
     if unused > 0 and y < room.bottom:
@@ -74,19 +79,28 @@ def draw_launch(canvas: Canvas, box: Box, launch: Launch, *, rule: bool = False)
     launch.lanes.axis(canvas, room, y, launch.marks_ns)
     if chart_rows:
         chart = Box(room.x, y + 2, room.width, chart_rows + 1)
-        canvas.put(chart.x + LABEL, chart.y, f"RESIDENT BLOCKS  {count_text(trace.resident_at(now))} now", Ink.DIM)
+        over = now >= trace.span_ns
+        said = f"at most {count_text(trace.peak)}" if over else f"{count_text(trace.resident_at(now))} now"
+        canvas.put(chart.x + LABEL, chart.y, f"RESIDENT BLOCKS  {said}", Ink.DIM)
         residents_chart(canvas, chart.inside(top=1), launch.lanes, launch.capacity)
+        middle = trace.span_ns - trace.tail_ns / 2
+        if launch.tail and over:
+            left = trace.resident_at(middle)
+            at = chart.x + LABEL + round(launch.lanes.scale(room).at(middle))
+            canvas.put(at, chart.bottom - 2, f"{count_text(left)} block{'s' if left > 1 else ''}", Ink.TAIL)
 
 
 def _legend(canvas: Canvas, room: Box, launch: Launch) -> None:
     """The last row: what the glyphs and inks mean."""
     holds = launch.lanes.residents
-    entries = [("▇", Ink.WORK, f"{holds} blocks on the SM (lower: fewer)" if holds > 1 else "a block on the SM")]
+    entries = [("▇", Ink.WORK, "blocks")]
     if _rounds(launch.lanes.trace, launch.tail):
-        entries.append(("▇", Ink.WORK_ALT, "the next round of blocks"))
+        entries = [("▇", Ink.WORK, "1st, 3rd … round"), ("▇", Ink.WORK_ALT, "2nd, 4th …")]
     if launch.tail:
         entries.append(("▇", Ink.TAIL, "the last to end"))
-    entries.append(("·", Ink.FAINT, "no block"))
+    if holds > 1:
+        entries.append(("▇▃", Ink.DIM, f"height: full is {holds} on the SM"))
+    entries.append(("·", Ink.DIM, "no block"))
     legend(canvas, room.x, room.bottom - 1, entries, room.right)
 
 
@@ -97,15 +111,13 @@ def _rounds(trace: Trace, tail: frozenset[int]) -> bool:
 
 
 def _counters(canvas: Canvas, room: Box, launch: Launch) -> None:
-    """The line of waiting, running and finished blocks at the time played."""
+    """The line of queued, running and finished blocks at the time played."""
     trace, now = launch.lanes.trace, launch.lanes.now_ns
     started, ended = trace.started_by(now), trace.ended_by(now)
     waiting = trace.blocks - started
     x = canvas.put(room.x, room.y, f"t = {time_text(now, like=launch.lanes.end_ns)}", Ink.STRONG)
-    x = canvas.put(max(x + 2, room.x + LABEL + 6), room.y, "waiting ", Ink.DIM)
+    x = canvas.put(max(x + 2, room.x + LABEL + 6), room.y, "in line ", Ink.DIM)
     x = canvas.put(x, room.y, count_text(waiting), Ink.TAIL if waiting else Ink.DIM) + 1
-    if waiting and room.width >= 70:
-        x = bar(canvas, x, room.y, waiting / trace.blocks * 8, Ink.TAIL) + 1
     x = canvas.put(x + 1, room.y, "running ", Ink.DIM)
     x = canvas.put(x, room.y, count_text(started - ended), Ink.WORK_ALT)
     x = canvas.put(x + 2, room.y, "done ", Ink.DIM)

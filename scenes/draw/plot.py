@@ -20,6 +20,18 @@ class Tick:
     label: str
 
 
+def stair_range(first: float, step: float, highest: float, rows: int) -> tuple[float, float]:
+    """A y range for :class:`Plot` on which stairs at ``first``, ``first + step`` … lie exactly on rows.
+
+    Without it a stair may lie between two rows, and a point a hair off it is drawn a whole row away, which reads
+    as a misfit. ``rows`` is the height of the plot's area; the range starts within half a row of 0.
+    """
+    per_step = max(int((rows - 1) / (highest / step)), 1)
+    row = step / per_step
+    low = first - round(first / row) * row
+    return low, low + row * max(rows - 1, 1)
+
+
 class Plot:
     """Axes drawn into a box, and the means to put curves on them.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpu_explain.scenes.base import Cursor, Measurement, Pace, Trace, View, number_text
 from gpu_explain.scenes.draw.bars import Bar, labelled_bars
 from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.launch import Launch, draw_launch
-from gpu_explain.scenes.draw.plot import Plot, Tick
+from gpu_explain.scenes.draw.plot import Plot, Tick, stair_range
 from gpu_explain.scenes.draw.scale import count_text, time_text
 from gpu_explain.scenes.draw.timeline import Lanes
 from gpu_explain.scenes.waves.measure import SMALL_BLOCK
@@ -80,7 +82,8 @@ def _launch(m: Measurement, view: View, trace: Trace, residents: int, end_ns: fl
         title=title,
         origin="the previous choice"
         if view.previous
-        else f"trace of {count_text(trace.blocks)} blocks × {trace.threads}",
+        else f"trace of {count_text(trace.blocks)} blocks of {trace.threads} threads",
+        over="all done; the scale is the next step's" if end_ns > trace.span_ns else "",
     )
 
 
@@ -89,8 +92,13 @@ def _one_wave(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     # The same scale as the next step, where that does not make this picture too small to read.
     more = m.trace("more").span_ns
     end = more if more <= 3 * trace.span_ns else trace.span_ns
-    drawn = _launch(m, view, trace, residents, float(end), _now(m, view), "ONE WAVE: WHO WORKED WHEN")
+    drawn = _launch(m, view, trace, residents, float(end), _now(m, view), _one_wave_title(m))
     draw_launch(canvas, _with_conclusion(canvas, box, _wave_conclusion(m, view, trace)), drawn)
+
+
+def _one_wave_title(m: Measurement) -> str:
+    sms, residents, capacity = (int(m.number(f"fit.{name}")) for name in ("sms", "residents", "capacity"))
+    return f"ONE WAVE: {sms} SMs × {residents} = {count_text(capacity)} BLOCKS AT ONCE"
 
 
 def _wave_conclusion(m: Measurement, view: View, trace: Trace) -> str:
@@ -101,7 +109,7 @@ def _wave_conclusion(m: Measurement, view: View, trace: Trace) -> str:
 
 def _one_more(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     trace, residents = m.trace("launch"), int(m.number("fit.residents"))
-    drawn = _launch(m, view, trace, residents, float(trace.span_ns), _now(m, view), "WHO WORKED WHEN")
+    drawn = _launch(m, view, trace, residents, float(trace.span_ns), _now(m, view), _title(trace))
     sms = int(m.number("fit.sms"))
     working = trace.working_at(trace.span_ns - trace.tail_ns / 2)
     said = ""
@@ -111,8 +119,15 @@ def _one_more(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         said = f"{count_text(trace.blocks)} blocks, {span}; {idle:.0f} % of the SMs' time had no block in it."
         if trace.tail_ns > trace.median_duration_ns / 4 and working < sms / 2:
             verb = "works" if working == 1 else "work"
-            said = f"The tail: {working} of {sms} SMs {verb} through the last {time_text(trace.tail_ns)} of {span}."
+            who = "The tail"
+            if trace.blocks == int(m.number("fit.capacity")) + 1:
+                who = f"Block {max(range(trace.blocks), key=trace.ticket.__getitem__)}, one too many"
+            said = f"{who}: {working} of {sms} SMs {verb} through the last {time_text(trace.tail_ns)} of {span}."
     draw_launch(canvas, _with_conclusion(canvas, box, said), drawn)
+
+
+def _title(trace: Trace) -> str:
+    return f"{count_text(trace.blocks)} BLOCK{'S' if trace.blocks > 1 else ''}: WHO WORKED WHEN"
 
 
 def _with_conclusion(canvas: Canvas, box: Box, text: str) -> Box:
@@ -128,18 +143,24 @@ def _staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     capacity = int(m.number("stair.capacity"))
     origin = "the previous choice" if view.previous else f"each ●: median of {stairs.n} launches"
     tall = box.height >= 34
+    if not tall:
+        said = f"From stair to stair: one block's time, {number_text(one)} µs. In between, more blocks are free."
+        box = _with_conclusion(canvas, box, said if _played(m, view) >= 1 else "")
     top, below = box.stack((box.height * 3 // 5, box.height)) if tall else (box, Box(0, 0, 0, 0))
     room = titled(canvas, top, "TIME AGAINST NUMBER OF BLOCKS", origin)
     legend(
         canvas, room.x, room.y,
-        [("●", Ink.MEASURED, "measured, blocks that wait"), ("┄", Ink.COMPUTED, "computed: waves × one block's time")],
+        [("●", Ink.MEASURED, "measured: blocks that only watch the clock"), ("┄", Ink.COMPUTED, "computed from waves")],
         room.right,
     )  # fmt: skip
     played = _played(m, view)
     waves = m.one_series("waves")
     highest = max(*stairs.y, *waves.y)
-    plot = Plot(canvas, room.inside(top=1), (0, max(stairs.x) * 1.02), (0, highest * 1.02))
     floor = waves.y[0] - one
+    rows = room.inside(top=1, bottom=2).height
+    plot = Plot(
+        canvas, room.inside(top=1), (0, max(stairs.x) * 1.02), stair_range(floor + one, one, highest * 1.02, rows)
+    )
     last = -(-int(max(stairs.x)) // capacity)
     steps = [(max(k * capacity, 1), min((k + 1) * capacity, max(stairs.x)), floor + (k + 1) * one) for k in range(last)]
     plot.axes(
@@ -156,16 +177,23 @@ def _staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         plot.mark(here.blocks, at, f"your {count_text(here.blocks)} blocks", Ink.LOOK)
     if tall:
         residents = int(m.number("fit.residents"))
-        drawn = _launch(m, view, here, residents, float(here.span_ns), float(here.span_ns), "WHO WORKED WHEN")
+        drawn = _launch(m, view, here, residents, float(here.span_ns), float(here.span_ns), _title(here))
         draw_launch(canvas, below, drawn, rule=True)
 
 
 def _competition(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     waiting, computing = m.one_series("compete.wait"), m.one_series("compete.compute")
-    title = "TIME AGAINST NUMBER OF BLOCKS, A FULL WAVE = 1"
-    room = titled(canvas, box, title, "the previous choice" if view.previous else f"blocks of {SMALL_BLOCK} threads")
-    legend(canvas, room.x, room.y, [("●", Ink.A, "blocks that wait"), ("◆", Ink.B, "blocks that compute")], room.right)
     capacity = m.number("compete.wait.capacity")
+    title = f"TIME AGAINST NUMBER OF BLOCKS; A FULL WAVE ({count_text(int(capacity))} BLOCKS) = 1"
+    box = _with_conclusion(canvas, box, _cost_conclusion(m) if _played(m, view) >= 1 else "")
+    room = titled(canvas, box, title, "the previous choice" if view.previous else f"blocks of {SMALL_BLOCK} threads")
+    legend(
+        canvas,
+        room.x,
+        room.y,
+        [("●", Ink.A, "blocks that wait"), ("◆", Ink.B, "blocks that compute"), ("··", Ink.FAINT, "joined")],
+        room.right,
+    )
     below = 6 if room.height >= 16 else 3
     high = max(*waiting.y, *computing.y)
     plot = Plot(canvas, room.inside(top=1, bottom=below), (0, max(*waiting.x, *computing.x) * 1.02), (0, high * 1.05))
@@ -200,6 +228,13 @@ def _competition(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     )
 
 
+def _cost_conclusion(m: Measurement) -> str:
+    waiting, computing = m.number("compete.wait.step"), m.number("compete.compute.step")
+    if computing < waiting / 2:
+        return f"The last computing block has its SM's units to itself: +{computing:.0f} %, not +{waiting:.0f} %."
+    return f"Here the last computing block is hardly faster alone: +{computing:.0f} % against +{waiting:.0f} %."
+
+
 def _million(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     trace, capacity = m.trace("million"), int(m.number("million.capacity"))
     theirs = int(m.number("million.theirs"))
@@ -208,26 +243,23 @@ def _million(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     drawn = _launch(
         m, view, trace, residents, float(trace.span_ns), _now(m, view), "A MILLION ELEMENTS: WHO WORKED WHEN"
     )
-    drawn = Launch(**{**{f: getattr(drawn, f) for f in drawn.__dataclass_fields__}, "capacity": capacity})
+    drawn = replace(drawn, capacity=capacity)
     arithmetic = 6 if box.height >= 24 else 0
+    over = _now(m, view) >= trace.span_ns
     draw_launch(canvas, box.inside(bottom=arithmetic), drawn)
     if not arithmetic:
         return
-    room = titled(
-        canvas,
-        Box(box.x, box.bottom - arithmetic, box.width, arithmetic),
-        "THE ARITHMETIC",
-        "○ computed from blocks that fit",
-        rule=True,
-    )
+    room = Box(box.x, box.bottom - arithmetic, box.width, arithmetic)
+    room = titled(canvas, room, "THE ARITHMETIC: WAVE BY WAVE, AT BEST", "○ blocks ÷ blocks that fit", rule=True)
     scale = max(trace.blocks / capacity, trace.blocks / theirs)
+    took = f"; a begun wave lasts as long as a full one: it took {m.number('million.waves'):.2f}" if over else ""
     rows = (
+        (m.device.name.removeprefix("NVIDIA "), capacity, f"{trace.blocks / capacity:.2f} waves at best{took}"),
         (
-            m.device.name.removeprefix("NVIDIA "),
-            capacity,
-            f"{trace.blocks / capacity:.2f} waves at best, took {m.number('million.waves'):.2f}",
+            "L40S",
+            theirs,
+            f"{trace.blocks / theirs:.2f} waves at best on another GPU, an L40S, by its published sizes ◇",
         ),
-        ("L40S ◇", theirs, f"{trace.blocks / theirs:.2f} waves at best (published sizes)"),
     )
     left = room.x + max(len(name) for name, _, _ in rows) + 1
     width = room.right - left
@@ -241,12 +273,12 @@ def _million(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
             cells = max(end - start - 1, 1)
             ink = Ink.ON_WORK_ALT if wave % 2 else Ink.ON_WORK
             canvas.put(left + start, y, f" {count_text(blocks)}".ljust(cells)[:cells], ink)
-        canvas.put(left, y + 1, said, Ink.DIM)
+        canvas.put(left, y + 1, said, Ink.LOOK if took and y == room.y else Ink.DIM)
         y += 2
 
 
 def _smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
-    origin = "the previous choice" if view.previous else "green contexts, blocks that wait"
+    origin = "the previous choice" if view.previous else "launches kept to some of the SMs (green contexts)"
     room = titled(canvas, box, "THE SAME KERNEL ON A SMALLER GPU", origin)
     counts = sorted(
         int(q.name.split(".")[1]) for q in m.quantities if q.name.startswith("sms.") and q.name.endswith(".step")
@@ -258,6 +290,9 @@ def _smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     high = max(max(s.y) for s in all_series)
     gap = 1 if room.height >= len(counts) * 7 + 1 else 0
     y = room.y + gap
+    played = _played(m, view)
+    if gap and played < 1:
+        canvas.put(room.x, room.y, f"t = {number_text(played * high)} µs", Ink.STRONG)
     for sms, series in zip(counts, all_series, strict=True):
         capacity = int(m.number(f"sms.{sms}.capacity"))
         canvas.put(room.x, y, f"{sms} SMs", Ink.STRONG)
@@ -272,17 +307,13 @@ def _smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
             for x, t in zip(series.x, series.y, strict=True)
         ]
         y = labelled_bars(
-            canvas, Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0)), bars, high, played=_played(m, view)
+            canvas, Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0)), bars, high, played=played
         )
         y += gap
-    if y + 2 < room.bottom and _played(m, view) >= 1:
-        costs = ", ".join(f"{m.number(f'sms.{n}.step'):.2f} on {n} SMs" for n in counts)
-        paragraph(
-            canvas,
-            Box(room.x, y + 2, room.width, room.bottom - y - 2),
-            f"One block more than fits, in block times: {costs}.",
-            Ink.LOOK,
-        )
+    if y + 2 < room.bottom and played >= 1:
+        costs = ", ".join(f"{m.number(f'sms.{n}.step'):.2f} on {n}" for n in counts)
+        said = f"One block more than fits costs another block's time on every size. In block times: {costs} SMs."
+        paragraph(canvas, Box(room.x, y + 2, room.width, room.bottom - y - 2), said, Ink.LOOK)
     if y < room.bottom:
         legend(
             canvas,
