@@ -5,20 +5,9 @@ makes three: written by torch.compile, in Triton and in CUDA. ``parameters`` and
 ``claims`` what must come of it, ``words``, ``lanes`` and ``curves`` what is shown.
 """
 
-from gpu_explain.scenes.base import Part, Scene, Step
-from gpu_explain.scenes.fusion.claims import claims
-from gpu_explain.scenes.fusion.measure import (
-    measure_cache,
-    measure_calls,
-    measure_compile,
-    measure_compiled,
-    measure_kernels,
-    measure_race,
-    measure_roofs,
-)
-from gpu_explain.scenes.fusion.parameters import parameters, resolve
-from gpu_explain.scenes.fusion.pictures import frame, pace
-from gpu_explain.scenes.fusion.words import words
+from gpu_explain.scenes.base import Part, Scene, Step, late
+
+of = late(__name__)
 
 STEPS = (
     Step(
@@ -89,20 +78,20 @@ SCENE = Scene(
     title="Fusion",
     question="Why is one kernel faster than two?",
     steps=STEPS,
-    parameters=parameters,
+    parameters=of("parameters.parameters"),
     parts=(
-        Part("race", ("n",), measure_race, "racing eager, Triton and CUDA"),
-        Part("calls", (), measure_calls, "timing calls from small to large"),
-        Part("cache", (), measure_cache, "filling the L2 and emptying it"),
-        Part("roofs", (), measure_roofs, "finding the roofs of memory"),
-        Part("compile", (), measure_compile, "letting torch.compile compile"),
-        Part("compiled", ("n",), measure_compiled, "racing torch.compile"),
-        Part("kernels", ("n",), measure_kernels, "asking the profiler which kernels ran"),
+        Part("race", ("n",), of("measure.measure_race"), "racing eager, Triton and CUDA"),
+        Part("calls", (), of("measure.measure_calls"), "timing calls from small to large"),
+        Part("cache", (), of("measure.measure_cache"), "filling the L2 and emptying it"),
+        Part("roofs", (), of("measure.measure_roofs"), "finding the roofs of memory"),
+        Part("compile", (), of("measure.measure_compile"), "letting torch.compile compile"),
+        Part("compiled", ("n",), of("measure.measure_compiled"), "racing torch.compile"),
+        Part("kernels", ("n",), of("measure.measure_kernels"), "asking the profiler which kernels ran"),
     ),
-    claims=claims,
-    words=words,
-    frame=frame,
-    pace=pace,
-    resolve=resolve,
+    claims=of("claims.claims"),
+    words=of("words.words"),
+    frame=of("pictures.frame"),
+    pace=of("pictures.pace"),
+    resolve=of("parameters.resolve"),
     fresh_worker=True,
 )

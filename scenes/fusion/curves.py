@@ -124,7 +124,7 @@ def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
     rows = len(behind.x)
     spread = 2 if room.height >= 3 * rows + 8 else 1
     left, said = room.x + 18, 24 if room.width >= 70 else 0
-    width = max(room.right - left - said - 7, 8)
+    width = max(int((room.right - left - said - 8) / 1.08), 8)
     canvas.put(room.x, room.y, "tmp", Ink.DIM)
     canvas.put(left, room.y, "time", Ink.DIM)
     canvas.put(left + width, room.y, "100 %", Ink.DIM)
@@ -145,7 +145,7 @@ def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
         bar(canvas, left, y, min(grown, 1.08) * width, ink)
         if grown >= ratio:
             text = f"{ratio * 100:.0f} %"
-            canvas.put(left + width + 2, y, text, Ink.STRONG)
+            canvas.put(left + int(1.08 * width) + 2, y, text, Ink.STRONG)
             if said:
                 times = f"{number_text(behind.y[at])} of {number_text(flushed.y[at])} µs"
                 canvas.right(room.right, y, times, Ink.DIM)
