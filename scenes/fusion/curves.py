@@ -11,7 +11,7 @@ from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.plot import Plot, Tick
 from gpu_explain.scenes.fusion.claims import rival
-from gpu_explain.scenes.fusion.measure import share_text
+from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, ITEM, share_text
 from gpu_explain.scenes.fusion.parameters import NAMES, about
 
 
@@ -115,7 +115,7 @@ def speedups(m: Measurement, canvas: Canvas, box: Box, share: float, previous: s
 
 def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) -> None:
     """For each size of tmp: relu right behind add as a part of relu with an emptied L2."""
-    room = titled(canvas, box, "RELU RIGHT BEHIND ADD", previous or "100 % = the same relu, L2 emptied before")
+    room = titled(canvas, box, "TIME OF RELU RIGHT BEHIND ADD", previous or "100 %: the same relu, L2 emptied")
     if not m.has("cache.behind"):
         paragraph(canvas, room.inside(top=1), f"Not measured: {m.why_missing('cache')}.", Ink.DIM)
         return
@@ -207,7 +207,7 @@ def roof(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) 
         for name, label, ink in members:
             value = m.number(f"roof.{name}")
             shown = Ink.WORK if name in ("triton", "cuda") and name != me and me in ("triton", "cuda") else ink
-            bars.append(Bar(label.ljust(11), value, f"{number_text(value)}  {value / top * 100:.0f} %", shown))
+            bars.append(Bar(label.ljust(11), value, f"{number_text(value)}  {value / top * 100:.1f} %", shown))
         y = labelled_bars(canvas, Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0)), bars, high, played=share)
         y += 1 + gap
     if y < room.bottom:
@@ -220,7 +220,31 @@ def roof(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) 
         )
         y += 1 + gap
     if room.bottom - y >= 5:
-        _reckoning(m, canvas, Box(box.x, y, box.width, box.bottom - y), share)
+        _reckoning(m, canvas, Box(box.x, y, box.width, 5), share)
+        y += 6
+    if room.bottom - y >= 14 and m.has("gpu.eager"):
+        _reached(m, canvas, Box(box.x, y, box.width, box.bottom - y), share)
+
+
+def _reached(m: Measurement, canvas: Canvas, box: Box, share: float) -> None:
+    """GB/s by n for eager and for a fused kernel, under the roof: what is small never reaches it."""
+    room = titled(canvas, box, "GB/s AGAINST n", "● counted bytes ÷ time on the GPU, L2 emptied", rule=True)
+    entries = [("◆", Ink.B, "eager"), ("●", Ink.A, "Triton"), ("┄", Ink.COMPUTED, "roof, 2 reads : 1 write")]
+    legend(canvas, room.x, room.y, entries, room.right)
+    x, top = _range(m), m.number("roof.2r1w")
+    plot = Plot(canvas, room.inside(top=1), x, (0, top * 1.05), margin=8)
+    plot.axes(
+        _x_ticks(*x), [Tick(0, "0"), Tick(top / 2, number_text(round(top / 2))), Tick(top, number_text(top))], "n"
+    )
+    for column in range(plot.area.x, plot.area.right):
+        canvas.put(column, plot.row(top), "┄", Ink.COMPUTED)
+    reach = x[0] + share * (x[1] - x[0])
+    for name, trips, ink, glyph in (("eager", EAGER_TRIPS, Ink.B, "◆"), ("triton", FUSED_TRIPS, Ink.A, "●")):
+        series = m.one_series(f"gpu.{name}")
+        rates = ((log2(n), trips * ITEM * n / us / 1e3) for n, us in zip(series.x, series.y, strict=True))
+        seen = [point for point in rates if point[0] <= reach + 1e-9]
+        plot.line(seen, Ink.FAINT)
+        plot.points(seen, ink, glyph)
 
 
 def _reckoning(m: Measurement, canvas: Canvas, box: Box, share: float) -> None:

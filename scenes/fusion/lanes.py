@@ -83,7 +83,14 @@ def trips(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
     arrows = [("──▶", Ink.TEXT, "read"), ("◀──", Ink.TEXT, "written"), ("──▶", Ink.LOOK, "tmp")]
     x = legend(canvas, room.x, y, arrows, room.right)
     canvas.put(x, y, f"an array: {number_text(array)} {unit}", Ink.DIM)
-    _memory_asked_for(m, canvas, Box(box.x, y + 2, box.width, max(box.bottom - y - 2, 0)), me, now >= end)
+    rest = Box(box.x, y + 2, box.width, max(box.bottom - y - 2, 0))
+    _memory_asked_for(m, canvas, rest, me, now >= end)
+    if rest.height >= 18:
+        lanes = tuple(_race_lane(m, name, me, end) for name in ("eager", me))
+        inner = titled(
+            canvas, rest.inside(top=8), "THE SAME TO SCALE IN TIME", "● measured alone, one start", rule=True
+        )
+        draw_race(canvas, inner.inside(top=1), Race(lanes, now, gap=1, below=1))
 
 
 def _memory_asked_for(m: Measurement, canvas: Canvas, box: Box, me: str, done: bool) -> None:
