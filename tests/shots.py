@@ -15,8 +15,8 @@ from gpu_explain.app.walkthrough.paint.start import Welcome, start
 from gpu_explain.app.walkthrough.paint.tile import flatten
 from gpu_explain.app.walkthrough.paint.walk import Stage, picture_tile, still_tiles
 from gpu_explain.app.walkthrough.state import Face, State, to_step
-from gpu_explain.scenes.base import Measurement, Scene
-from gpu_explain.scenes.base.protocol import Measured
+from gpu_explain.scenes.base import Measurement, Problem, ProblemError, Scene
+from gpu_explain.scenes.base.protocol import Failed, Measured
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import GROUND
 from gpu_explain.scenes.registry import all_scenes, find_scene
@@ -143,11 +143,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def default_measurement(source: Source, scene: Scene, chosen: Mapping[str, str] | None = None) -> Measurement:
-    """What a source that answers at once has for a scene."""
+    """What a source that answers at once has for a scene. Raises ``ProblemError`` when it has nothing."""
     heard: list[Event] = []
     source.listen(heard.append)
     source.ask(scene, chosen or {})
-    return next(e.measurement for e in heard if isinstance(e, Measured) and e.measurement.complete)
+    for event in heard:
+        if isinstance(event, Measured) and event.measurement.complete:
+            return event.measurement
+        if isinstance(event, Failed):
+            raise ProblemError(event.problem)
+    raise ProblemError(Problem("no-answer", f"The source has nothing for {scene.id}"))
 
 
 if __name__ == "__main__":
