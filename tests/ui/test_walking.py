@@ -144,3 +144,20 @@ async def test_the_start_screen_says_what_cannot_be_shown_and_does_not_open_it()
         assert "this recording does not hold it" in it.text
         await it.press("down", "enter")
         assert isinstance(it.app.screen, StartScreen)
+
+
+async def test_the_command_palette_offers_the_same_actions_and_the_scenes() -> None:
+    async with walking() as it:
+        await it.press("ctrl+p")
+        await it.pilot.pause(0.2)
+        await it.press(*"8 Other")
+        await it.pilot.pause(0.5)
+        await it.press("enter")
+        await it.pilot.pause(0.3)
+        assert it.state.scene.id == "other"
+
+
+async def test_control_c_ends_it_as_people_expect() -> None:
+    async with walking() as it:
+        await it.press("question_mark", "ctrl+c")
+    assert it.app.return_value == 0
