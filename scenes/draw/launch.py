@@ -93,7 +93,7 @@ def draw_launch(canvas: Canvas, box: Box, launch: Launch, *, rule: bool = False)
 def _legend(canvas: Canvas, room: Box, launch: Launch) -> None:
     """The last row: what the glyphs and inks mean."""
     holds = launch.lanes.residents
-    entries = [("▇", Ink.WORK, "blocks")]
+    entries = [("▇", Ink.WORK, "blocks, from 0")]
     if _rounds(launch.lanes.trace, launch.tail):
         entries = [("▇", Ink.WORK, "1st, 3rd … round"), ("▇", Ink.WORK_ALT, "2nd, 4th …")]
     if launch.tail:

@@ -83,7 +83,7 @@ def _launch(m: Measurement, view: View, trace: Trace, residents: int, end_ns: fl
         origin="the previous choice"
         if view.previous
         else f"trace of {count_text(trace.blocks)} blocks of {trace.threads} threads",
-        over="all done; the scale is the next step's" if end_ns > trace.span_ns else "",
+        over="all done (scale of the next step)" if end_ns > trace.span_ns else "",
     )
 
 
@@ -150,7 +150,7 @@ def _staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     room = titled(canvas, top, "TIME AGAINST NUMBER OF BLOCKS", origin)
     legend(
         canvas, room.x, room.y,
-        [("●", Ink.MEASURED, "measured: blocks that only watch the clock"), ("┄", Ink.COMPUTED, "computed from waves")],
+        [("●", Ink.MEASURED, "measured: blocks that wait"), ("┄", Ink.COMPUTED, "computed: waves × block time + launch")],
         room.right,
     )  # fmt: skip
     played = _played(m, view)
@@ -184,7 +184,7 @@ def _staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
 def _competition(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     waiting, computing = m.one_series("compete.wait"), m.one_series("compete.compute")
     capacity = m.number("compete.wait.capacity")
-    title = f"TIME AGAINST NUMBER OF BLOCKS; A FULL WAVE ({count_text(int(capacity))} BLOCKS) = 1"
+    title = f"TIME AGAINST BLOCKS; A FULL WAVE ({count_text(int(capacity))} BLOCKS) = 1"
     box = _with_conclusion(canvas, box, _cost_conclusion(m) if _played(m, view) >= 1 else "")
     room = titled(canvas, box, title, "the previous choice" if view.previous else f"blocks of {SMALL_BLOCK} threads")
     legend(
@@ -231,7 +231,7 @@ def _competition(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
 def _cost_conclusion(m: Measurement) -> str:
     waiting, computing = m.number("compete.wait.step"), m.number("compete.compute.step")
     if computing < waiting / 2:
-        return f"The last computing block has its SM's units to itself: +{computing:.0f} %, not +{waiting:.0f} %."
+        return f"The last computing block shares its SM with nobody: +{computing:.0f} %, not +{waiting:.0f} %."
     return f"Here the last computing block is hardly faster alone: +{computing:.0f} % against +{waiting:.0f} %."
 
 
@@ -312,7 +312,7 @@ def _smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         y += gap
     if y + 2 < room.bottom and played >= 1:
         costs = ", ".join(f"{m.number(f'sms.{n}.step'):.2f} on {n}" for n in counts)
-        said = f"One block more than fits costs another block's time on every size. In block times: {costs} SMs."
+        said = f"One block more than fits costs one more block's time on every size: {costs} SMs, in block times."
         paragraph(canvas, Box(room.x, y + 2, room.width, room.bottom - y - 2), said, Ink.LOOK)
     if y < room.bottom:
         legend(
