@@ -9,7 +9,7 @@ from gpu_explain.scenes.base import Trace
 from gpu_explain.scenes.draw.box import Box, legend
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
-from gpu_explain.scenes.draw.scale import count_text, time_text
+from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sm_map import (
     LABEL,
     Painter,
@@ -17,10 +17,10 @@ from gpu_explain.scenes.draw.sm_map import (
     draw_cells,
     layout,
     progress,
+    running_chart,
     sm_ids,
     time_bar,
 )
-from gpu_explain.scenes.draw.timeline import Lanes, residents_chart
 
 Entries = Sequence[tuple[str, Ink, str]]
 """A legend: glyph, ink, meaning."""
@@ -80,12 +80,10 @@ def _areas(canvas: Canvas, box: Box, panels: Sequence[Panel], now: float, end: f
     if rows < 3:
         return box.y
     top = max(panel.sms * panel.residents for panel in panels)
-    width = box.width - len(time_text(end))
     for part, panel in zip(box.stack([rows] * len(panels)), panels, strict=True):
         _, running, _ = progress(panel.trace, now)
         canvas.put(part.x + LABEL, part.y, f"RUNNING  {panel.heading}: {count_text(running)} blocks", Ink.DIM)
-        lanes = Lanes(panel.trace, top, end, now)
-        residents_chart(canvas, Box(part.x, part.y + 1, width, rows - 1), lanes, top)
+        running_chart(canvas, part.inside(top=1), panel.trace, now, end, top)
     return box.y + rows * len(panels)
 
 

@@ -22,7 +22,8 @@ from gpu_explain.scenes.draw.scale import count_text, time_text
 LABEL = 8
 """Cells at the left of every row for the number of its first SM."""
 
-RUNNING, FRESH, FREE = "█", "▒", "·"
+RUNNING, FRESH, FREE = "▇", "▒", "·"
+"""A running block leaves a line of space above it, so that rows of cells stay apart."""
 
 Cell = Sequence[tuple[str, Ink]]
 Painter = Callable[[int, int], Cell]
@@ -216,24 +217,51 @@ def time_bar(
     canvas.put(right + 1, box.y, text, Ink.DIM)
 
 
-def waiting_chart(canvas: Canvas, box: Box, trace: Trace, now_ns: float, end_ns: float, ink: Ink = Ink.TAIL) -> None:
+def waiting_chart(canvas: Canvas, box: Box, trace: Trace, now_ns: float, end_ns: float) -> None:
     """Blocks in line over time as an area, under a time bar of the same width; the top is the whole grid.
 
     A cell shows the line at the end of its time, so that blocks which start at once never seem to have waited.
     """
-    left, cells = box.x + LABEL, max(box.width - LABEL - len(time_text(end_ns)) - 1, 1)
     starts, _ = _all_moments(trace)
-    base = box.bottom - 1
-    canvas.right(left - 1, box.y, count_text(trace.blocks), Ink.DIM)
+    cells = _chart_cells(box, end_ns)
+    counts = [trace.blocks - bisect_right(starts, (cell + 1) / cells * end_ns) for cell in range(cells)]
+    _area(canvas, box, counts, trace.blocks, now_ns / max(end_ns, 1), Ink.TAIL)
+
+
+def running_chart(canvas: Canvas, box: Box, trace: Trace, now_ns: float, end_ns: float, top: int) -> None:
+    """Blocks running over time as an area, under a time bar of the same width; a cell shows the most within its time."""
+    counts = _most_running(trace, _chart_cells(box, end_ns), end_ns)
+    _area(canvas, box, counts, top, now_ns / max(end_ns, 1), Ink.WORK)
+
+
+def _chart_cells(box: Box, end_ns: float) -> int:
+    """Columns of a chart: as many as the time bar has, which leaves room for its last label."""
+    return max(box.width - LABEL - len(time_text(end_ns)) - 1, 1)
+
+
+@lru_cache(maxsize=64)
+def _most_running(trace: Trace, cells: int, end_ns: float) -> tuple[int, ...]:
+    most = [0] * cells
+    steps = trace.residents
+    for (at, count), until in zip(steps, [*(ns for ns, _ in steps[1:]), trace.span_ns], strict=True):
+        first = min(int(at / max(end_ns, 1) * cells), cells - 1)
+        for cell in range(first, min(ceil(until / max(end_ns, 1) * cells), cells)):
+            most[cell] = max(most[cell], count)
+    return tuple(most)
+
+
+def _area(canvas: Canvas, box: Box, counts: Sequence[int], top: int, played: float, ink: Ink) -> None:
+    """Columns of eighths over an axis that names the top, up to the share of time that has been played."""
+    left, base = box.x + LABEL, box.bottom - 1
+    canvas.right(left - 1, box.y, count_text(top), Ink.DIM)
     if box.height > 1:
         canvas.right(left - 1, base, "0", Ink.DIM)
     for y in range(box.y, box.bottom):
         canvas.put(left - 1, y, "┤" if y in (box.y, base) else "│", Ink.FAINT)
-    for column in range(cells):
-        if (column + 0.5) / cells * end_ns > now_ns:
+    for column, count in enumerate(counts):
+        if (column + 0.5) / len(counts) > played:
             break
-        count = trace.blocks - bisect_right(starts, (column + 1) / cells * end_ns)
-        eighths = max(round(count / trace.blocks * box.height * 8), 1 if count else 0)
+        eighths = max(round(count / max(top, 1) * box.height * 8), 1 if count else 0)
         for up in range(box.height):
             part = min(max(eighths - up * 8, 0), 8)
             if part:

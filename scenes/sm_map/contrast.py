@@ -46,7 +46,7 @@ def measure_flag(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Fi
                 limit_ns=LIMIT_NS,
             )
             traces.append(found.trace)
-            label = f"{count_text(blocks)} blocks"
+            label = count_text(blocks)
             quantities += [
                 measured(
                     f"flag.{name}.timed_out",
@@ -144,10 +144,10 @@ def _twin(found: Any, language: str, elements: int, warp_size: int) -> list[Quan
     stay = max((found.warp_end_ns[w] - found.warp_start_ns[w] for w in idle), default=None)
     name = f"twin.{language}"
     return [
-        reported(f"{name}.residents", f"{language}: an SM holds", found.residents, "blocks", found.method),
+        reported(f"{name}.residents", f"{language}: SM holds", found.residents, "blocks", found.method),
         measured(
             f"{name}.wrong",
-            "  elements gone astray",
+            "  astray",
             elements - found.owners.signed + found.owners.strangers,
             "",
             "Elements that nobody or another thread signed.",
@@ -162,7 +162,7 @@ def _twin(found: Any, language: str, elements: int, warp_size: int) -> list[Quan
         ),
         measured(
             f"{name}.idle",
-            "  surplus warps stay for",
+            "  idle warps stay",
             None if stay is None else stay / 1000,
             "µs",
             f"The last block has {left_over} elements for {trace.threads} threads: the longest time that a warp "
@@ -174,7 +174,7 @@ def _twin(found: Any, language: str, elements: int, warp_size: int) -> list[Quan
         ),
         measured(
             f"{name}.last",
-            "  the last block lasts",
+            "  last block",
             (trace.end_ns[-1] - trace.start_ns[-1]) / 1000,
             "µs",
             "From its start to its end, on %globaltimer.",
@@ -246,7 +246,7 @@ def _smaller(found: Any, sms: int, elements: int) -> list[Quantity]:
         measured(f"{name}.seen", "  SMs seen", len(trace.sms), "", "Different SMs in the trace.", n=trace.blocks),
         measured(
             f"{name}.wrong",
-            "  elements gone astray",
+            "  astray",
             elements - found.owners.signed + found.owners.strangers,
             "",
             "Elements that nobody or another thread signed.",

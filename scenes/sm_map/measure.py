@@ -19,7 +19,7 @@ from gpu_explain.scenes.base import (
     measured,
     reported,
 )
-from gpu_explain.scenes.draw.scale import count_text, time_text
+from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.sm_map.facts import handovers, kept_sms, late_starts
 from gpu_explain.scenes.sm_map.parameters import launch_of
 from gpu_explain.scenes.waves.parameters import int_of
@@ -51,9 +51,7 @@ def _limits(found: Any, sms: int, launch: Mapping[str, Any]) -> tuple[Quantity, 
             blocks,
             "",
             "Elements ÷ threads of a block, rounded up.",
-            note=f"= {count_text(launch['elements'])} ÷ {threads}, rounded up"
-            if launch["elements"] % threads
-            else f"= {count_text(launch['elements'])} ÷ {threads}",
+            note=f"= ⌈{count_text(launch['elements'])} ÷ {threads}⌉",
         ),
         computed(
             "grid.last",
@@ -61,7 +59,7 @@ def _limits(found: Any, sms: int, launch: Mapping[str, Any]) -> tuple[Quantity, 
             launch["elements"] - (blocks - 1) * threads,
             "elements",
             "What the blocks before it leave over.",
-            note=f"for {threads} threads",
+            note=f"of {threads}",
         ),
         reported("fit.residents", "an SM holds", found.residents, "blocks", found.method, source="kernels/grid.py"),
         computed("fit.sms", "SMs in use", sms, "", "SMs that the launch can use, by the driver."),
@@ -95,10 +93,10 @@ def _blocks(found: Any) -> tuple[Quantity, ...]:
             traced + " Fewest and most blocks on one SM, over the SMs that ran any.",
             n=len(counts),
         ),
-        measured("launch.worked", "SMs that got a block", len(counts), "", traced),
+        measured("launch.worked", "SMs that worked", len(counts), "", traced),
         measured(
             "launch.gap",
-            "a place stays free for",
+            "a place stays free",
             median(gaps) / 1000 if gaps else None,
             "µs",
             "From the end of a block to the start of the next on its SM, in the order of both, median over all blocks "
@@ -108,12 +106,10 @@ def _blocks(found: Any) -> tuple[Quantity, ...]:
             n=len(gaps),
             source="scenes/sm_map/measure.py",
         ),
-        measured(
-            "launch.moved", "moved to another SM", trace.moved, "blocks", traced + " Their SM differs at start and end."
-        ),
+        measured("launch.moved", "moved", trace.moved, "blocks", traced + " Their SM differs at start and end."),
         measured(
             "launch.unordered",
-            "started out of order",
+            "out of order",
             len(late_starts(trace)),
             "blocks",
             "Blocks that started after one with a higher number, by more than one step of %globaltimer.",
@@ -121,7 +117,7 @@ def _blocks(found: Any) -> tuple[Quantity, ...]:
         ),
         measured(
             "launch.together",
-            "with the next one's SM",
+            "beside the next",
             sum(here == there for here, there in pairwise(trace.sm)),
             "blocks",
             traced + " Blocks b that share the SM of block b + 1.",
@@ -134,11 +130,9 @@ def _blocks(found: Any) -> tuple[Quantity, ...]:
             "µs",
             "Median over the blocks of end minus start, on %globaltimer.",
             n=trace.blocks,
-            note=f"{time_text(min(lasts))} … {time_text(max(lasts))}",
+            note=f"{min(lasts) / 1000:.0f} … {max(lasts) / 1000:.0f}",
         ),
-        measured(
-            "launch.span", "first start to last end", trace.span_ns / 1000, "µs", "On %globaltimer, over all blocks."
-        ),
+        measured("launch.span", "all of it lasts", trace.span_ns / 1000, "µs", "On %globaltimer, over all blocks."),
         measured(
             "launch.clock",
             "SM clock",
@@ -178,10 +172,10 @@ def _threads(found: Any, launch: Mapping[str, Any]) -> tuple[Quantity, ...]:
             "Threads ÷ threads of a warp, rounded up.",
             note=f"= {launch['threads']} ÷ {len(owners.lane_low)}",
         ),
-        measured("grid.warps", "warps that reported", seen, "", "Each warp's lane 0 wrote its times and its SM."),
+        measured("grid.warps", "warps seen", seen, "", "Each warp's lane 0 wrote its times and its SM."),
         measured(
             "grid.shortest",
-            "shortest stay of a warp",
+            "shortest warp",
             min(stays),
             "of its block's",
             "Time from a warp's start to the end of its work ÷ its block's, least of all warps that have an element.",
@@ -189,7 +183,7 @@ def _threads(found: Any, launch: Mapping[str, Any]) -> tuple[Quantity, ...]:
         ),
         measured(
             "grid.astray",
-            "warps off their block's SM",
+            "on another SM",
             astray,
             "",
             "Warps that wrote another SM than their block did.",
@@ -216,7 +210,7 @@ def _threads(found: Any, launch: Mapping[str, Any]) -> tuple[Quantity, ...]:
         ),
         measured(
             "grid.idle_ns",
-            "  they are done after",
+            "  done after",
             max(
                 (
                     found.warp_end_ns[w] - found.warp_start_ns[w]
@@ -290,7 +284,7 @@ def measure_again(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> F
         quantities=(
             measured(
                 "again.elsewhere",
-                "launched again: elsewhere",
+                "again: elsewhere",
                 elsewhere,
                 "blocks",
                 "Blocks that ran on another SM in a second launch of the same grid.",
@@ -299,7 +293,7 @@ def measure_again(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> F
             ),
             measured(
                 "again.unordered",
-                "  out of order then",
+                "  out of order",
                 second.out_of_order,
                 "blocks",
                 "Blocks of the second launch that arrived after one with a higher number.",

@@ -6,7 +6,7 @@ from gpu_explain.scenes.base import Cursor, Measurement, Trace, View
 from gpu_explain.scenes.draw.box import Box, legend, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
-from gpu_explain.scenes.draw.scale import count_text, time_text
+from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sm_map import (
     FRESH,
     LABEL,
@@ -17,12 +17,12 @@ from gpu_explain.scenes.draw.sm_map import (
     line_of_blocks,
     progress,
     residents_painter,
+    running_chart,
     sm_ids,
     time_bar,
     totals_painter,
     waiting_chart,
 )
-from gpu_explain.scenes.draw.timeline import Lanes, residents_chart
 from gpu_explain.scenes.sm_map.inside import draw_inside, move_inside, sm_by_sm
 from gpu_explain.scenes.sm_map.order import draw_order
 from gpu_explain.scenes.sm_map.playing import (
@@ -106,6 +106,7 @@ def _fill(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
             entries = [(f"{most}", Ink.WORK_ALT, "blocks in all"), *entries[2:]]
     else:
         entries[:0] = [(FRESH, Ink.LOOK, "just started")]
+    entries.append(("SM", Ink.DIM, "a number, not a place"))
     legend(canvas, room.x, room.bottom - 1, entries, room.right)
 
 
@@ -129,10 +130,7 @@ def _charts(canvas: Canvas, box: Box, trace: Trace, capacity: int, now: float) -
     if not both:
         return
     canvas.put(below.x + LABEL, below.y, f"RUNNING  {count_text(running)}", Ink.DIM)
-    # The chart of residents ends at its box; the time bar leaves room for its last label.
-    width = below.width - len(time_text(trace.span_ns)) - 1
-    lanes = Lanes(trace, max(capacity, 1), float(trace.span_ns), now)
-    residents_chart(canvas, Box(below.x, below.y + 1, width + 1, below.height - 1), lanes, capacity)
+    running_chart(canvas, below.inside(top=1), trace, now, float(trace.span_ns), capacity)
 
 
 def _order(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:

@@ -33,8 +33,9 @@ def _outcome_painter(trace: Trace, outcome: Sequence[float], residents: int, now
         cell: list[tuple[str, Ink]] = []
         for block in blocks[-max(width // each, 1) :]:
             ended = trace.end_ns[block] <= now
-            glyph, ink = OUTCOMES[int(outcome[block])] if ended else ("█", Ink.WORK)
-            cell += [(glyph, ink)] * each
+            glyph, ink = OUTCOMES[int(outcome[block])] if ended else (RUNNING, Ink.WORK)
+            # One mark a block, however wide its place: two would read as two blocks.
+            cell += [(glyph, ink)] * (1 if ended else each) + [(" ", Ink.TEXT)] * (each - 1 if ended else 0)
         return cell + [(FREE, Ink.FAINT)] * (width - len(cell))
 
     return paint

@@ -54,7 +54,6 @@ def _fill(m: Measurement) -> Words:
             "fit.capacity",
             "launch.peak",
             "",
-            "launch.worked",
             "launch.spread",
             "launch.gap",
             "launch.duration",
@@ -72,6 +71,13 @@ def _inside(m: Measurement) -> Words:
         f"{'stay' if per_block > 1 else 'stays'} on its SM; a warp is {width} threads that run together, and its "
         f"{width} lanes have {width} neighbouring elements."
     )
+    total, threads = int(m.value("elements")), m.value("threads")
+    wrong = total - int(m.number("grid.signed")) + int(m.number("grid.strangers"))
+    owned = (
+        f"{_some(wrong, 'element')} of {count_text(total)} had another thread than the formula says."
+        if wrong
+        else f"Of {_some(total, 'element')} each has its lane: block × {threads} + warp × {width} + lane."
+    )
     triton = str(m.value("language")) == "Triton"
     if idle and not triton:
         paragraph += (
@@ -80,8 +86,7 @@ def _inside(m: Measurement) -> Words:
         )
     return Words(
         paragraph,
-        f"Choose an SM with the arrows, then press enter down to a lane: of {_count(m, 'grid.signed')} elements, "
-        f"{_count(m, 'grid.strangers')} had another thread than the formula says.",
+        f"Press enter to step in, arrows to choose. {owned}",
         (
             "grid.warps_per_block",
             "grid.warps",
@@ -197,12 +202,10 @@ def _twins(m: Measurement) -> Words:
             "twin.CUDA.residents",
             "twin.CUDA.span",
             "twin.CUDA.idle",
-            "twin.CUDA.wrong",
             "",
             "twin.Triton.residents",
             "twin.Triton.span",
             "twin.Triton.idle",
-            "twin.Triton.wrong",
             "",
             "twin.ratio",
         ),
