@@ -229,7 +229,7 @@ def waiting_chart(canvas: Canvas, box: Box, trace: Trace, now_ns: float, end_ns:
 
 
 def running_chart(canvas: Canvas, box: Box, trace: Trace, now_ns: float, end_ns: float, top: int) -> None:
-    """Blocks running over time as an area, under a time bar of the same width; a cell shows the most within its time."""
+    """Blocks running over time as an area, under a time bar of the same width; each cell the most in its time."""
     counts = _most_running(trace, _chart_cells(box, end_ns), end_ns)
     _area(canvas, box, counts, top, now_ns / max(end_ns, 1), Ink.WORK)
 
