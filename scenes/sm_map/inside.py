@@ -23,6 +23,7 @@ from gpu_explain.scenes.draw.sm_map import (
     sm_ids,
 )
 from gpu_explain.scenes.draw.timeline import Lanes
+from gpu_explain.scenes.sm_map.playing import freeze_ns, fresh_ns, origin_of
 
 MAP_ROWS = 12
 """Rows that the map may take where the levels below it are drawn as well."""
@@ -40,15 +41,6 @@ class Place:
     block: int
     warp: int
     lane: int
-
-
-def freeze_ns(trace: Trace) -> float:
-    """The moment at which the map of this step stands still: half way through the block that starts half way.
-
-    Not half of the span: with an even number of waves that would be the moment between two of them.
-    """
-    middle = trace.in_order[trace.blocks // 2]
-    return (trace.start_ns[middle] + trace.end_ns[middle]) / 2
 
 
 def kept_blocks(m: Measurement) -> frozenset[int]:
@@ -172,13 +164,11 @@ def _deep_rows(m: Measurement, view: View) -> int:
 
 def _draw_map(m: Measurement, view: View, canvas: Canvas, box: Box, here: Place, now: float, rule: bool) -> None:
     trace, residents = m.trace("launch"), int(m.number("fit.residents"))
-    origin = "the previous choice" if view.previous else f"trace of {count_text(trace.blocks)} blocks × {trace.threads}"
-    room = titled(canvas, box, f"WHAT {count_text(int(m.number('fit.sms')))} SMs HOLD", origin)
+    room = titled(canvas, box, f"WHAT {count_text(int(m.number('fit.sms')))} SMs HOLD", origin_of(view, trace))
     counters(canvas, room.x, room.y, trace, now)
     cells: Layout = layout(_map_box(m, view), sm_ids(trace, int(m.number("fit.sms"))), residents)
     area = Box(room.x, room.y + 1, room.width, max(room.height - 2, 1))
-    fresh = trace.median_duration_ns * 0.06
-    paint = residents_painter(trace, residents, now, fresh)
+    paint = residents_painter(trace, residents, now, fresh_ns(trace))
     y = draw_cells(canvas, area, cells, paint, cursor=here.sm, focused=view.focused and here.depth <= 1)
     if y < box.bottom:
         legend(

@@ -123,11 +123,14 @@ def _charts_height(spare: int) -> int:
 def _charts(canvas: Canvas, box: Box, trace: Trace, capacity: int, now: float) -> None:
     """Blocks in line and blocks running over the time of the bar above."""
     waiting, running, _ = progress(trace, now)
-    both = box.height >= 6
-    top, below = box.stack((box.height // 2 if both else box.height, box.height - box.height // 2 if both else 0))
-    canvas.put(top.x + LABEL, top.y, f"IN LINE  {count_text(waiting)}", Ink.DIM)
-    waiting_chart(canvas, top.inside(top=1), trace, now, float(trace.span_ns))
-    if not both:
+    queued = trace.peak < trace.blocks  # where nobody ever waits, the line is no curve worth drawing
+    both = box.height >= 6 and queued
+    top = box.height // 2 if both else box.height if queued else 0
+    line, below = box.stack((top, box.height - top))
+    if line.height:
+        canvas.put(line.x + LABEL, line.y, f"IN LINE  {count_text(waiting)}", Ink.DIM)
+        waiting_chart(canvas, line.inside(top=1), trace, now, float(trace.span_ns))
+    if not below.height:
         return
     canvas.put(below.x + LABEL, below.y, f"RUNNING  {count_text(running)}", Ink.DIM)
     running_chart(canvas, below.inside(top=1), trace, now, float(trace.span_ns), capacity)

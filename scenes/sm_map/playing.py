@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gpu_explain.scenes.base import Measurement, Pace, Trace, View
 from gpu_explain.scenes.draw.scale import count_text
-from gpu_explain.scenes.sm_map.inside import freeze_ns
 
 FILL, INSIDE, ORDER, FLAG, TWINS, SMALLER = range(6)
 BLOCK_SECONDS = 3.0
@@ -29,6 +28,15 @@ def traces_of(m: Measurement, step: int) -> tuple[Trace, ...]:
         )
         return tuple(m.trace(name.replace(".seen", ".trace")) for name in names)
     return (m.trace("launch"),)
+
+
+def freeze_ns(trace: Trace) -> float:
+    """The moment at which the map of this step stands still: half way through the block that starts half way.
+
+    Not half of the span: with an even number of waves that would be the moment between two of them.
+    """
+    middle = trace.in_order[trace.blocks // 2]
+    return (trace.start_ns[middle] + trace.end_ns[middle]) / 2
 
 
 def pace(m: Measurement, step: int) -> Pace:
@@ -57,7 +65,8 @@ def now_of(m: Measurement, view: View) -> float:
 
 def origin_of(view: View, trace: Trace) -> str:
     """Where a picture comes from, for its title."""
-    return "the previous choice" if view.previous else f"trace of {count_text(trace.blocks)} blocks × {trace.threads}"
+    many = "1 block" if trace.blocks == 1 else f"{count_text(trace.blocks)} blocks"
+    return "the previous choice" if view.previous else f"trace of {many} × {trace.threads}"
 
 
 def fresh_ns(trace: Trace) -> float:

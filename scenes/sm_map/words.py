@@ -30,9 +30,11 @@ def _fill(m: Measurement) -> Words:
     if blocks > capacity:
         paragraph += "the others wait in line. A block that has a place keeps it until it ends"
         paragraph += ", and here each lasts a while of its own." if m.value("work") == "uneven" else "."
+        gap = m.quantity("launch.gap")
+        soon = f"after {gap.text}" if gap.number > 0 else f"within a step of the timer, {trace.step_ns} ns"
         look = (
-            f"Watch the line shrink: a place that falls free is taken again after "
-            f"{m.quantity('launch.gap').text}, until no block is left and the map drains."
+            f"Watch the line shrink: a place that falls free is taken again {soon}, "
+            "until no block is left and the map drains."
         )
     elif blocks == 1:
         paragraph += "so it starts at once."
@@ -66,10 +68,10 @@ def _fill(m: Measurement) -> Words:
 def _inside(m: Measurement) -> Words:
     width, per_block = len(m.one_series("lanes").x), int(m.number("grid.warps_per_block"))
     last, idle = int(m.number("grid.last")), int(m.number("grid.idle_warps"))
+    stay = f"{per_block} warps stay" if per_block > 1 else "one warp stays"
     paragraph = (
-        f"The same launch, half way through. Step in: SM, block, warp, lane. A block's {_some(per_block, 'warp')} "
-        f"{'stay' if per_block > 1 else 'stays'} on its SM; a warp is {width} threads that run together, and its "
-        f"{width} lanes have {width} neighbouring elements."
+        f"The same launch, half way through. Step in: SM, block, warp, lane. A block's {stay} on its SM; a warp is "
+        f"{width} threads that run together, and its {width} lanes have {width} neighbouring elements."
     )
     total, threads = int(m.value("elements")), m.value("threads")
     wrong = total - int(m.number("grid.signed")) + int(m.number("grid.strangers"))
