@@ -121,8 +121,8 @@ def _one_more(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
             verb = "works" if working == 1 else "work"
             who = "The tail"
             if trace.blocks == int(m.number("fit.capacity")) + 1:
-                who = f"Block {max(range(trace.blocks), key=trace.ticket.__getitem__)}, one too many"
-            said = f"{who}: {working} of {sms} SMs {verb} through the last {time_text(trace.tail_ns)} of {span}."
+                who = "One too many"
+            said = f"{who}: {working} of {sms} SMs {verb} on through the last {time_text(trace.tail_ns)} of {span}."
     draw_launch(canvas, _with_conclusion(canvas, box, said), drawn)
 
 
@@ -150,7 +150,7 @@ def _staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     room = titled(canvas, top, "TIME AGAINST NUMBER OF BLOCKS", origin)
     legend(
         canvas, room.x, room.y,
-        [("●", Ink.MEASURED, "measured: blocks that wait"), ("┄", Ink.COMPUTED, "computed: waves × block time + launch")],
+        [("●", Ink.MEASURED, "measured: blocks that wait"), ("┄", Ink.COMPUTED, "computed: waves × a block + launch")],
         room.right,
     )  # fmt: skip
     played = _played(m, view)
