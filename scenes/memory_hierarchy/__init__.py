@@ -6,19 +6,9 @@ from rings of growing footprint, from the host's memory. Levels and where they e
 shown; ``published`` holds what others found.
 """
 
-from gpu_explain.scenes.base import Part, Scene, Step
-from gpu_explain.scenes.memory_hierarchy.claims import claims
-from gpu_explain.scenes.memory_hierarchy.measure import (
-    measure_bandwidth,
-    measure_chains,
-    measure_distance,
-    measure_others,
-    measure_single,
-    measure_staircase,
-)
-from gpu_explain.scenes.memory_hierarchy.parameters import parameters
-from gpu_explain.scenes.memory_hierarchy.pictures import frame, move, pace
-from gpu_explain.scenes.memory_hierarchy.words import words
+from gpu_explain.scenes.base import Part, Scene, Step, late
+
+of = late(__name__)
 
 STEPS = (
     Step(
@@ -91,18 +81,18 @@ SCENE = Scene(
     title="The memory hierarchy",
     question="How far away is my data?",
     steps=STEPS,
-    parameters=parameters,
+    parameters=of("parameters.parameters"),
     parts=(
-        Part("chains", (), measure_chains, "following chains in registers, shared and host memory"),
-        Part("staircase", (), measure_staircase, "following rings of growing footprint"),
-        Part("single", ("footprint",), measure_single, "timing loads one by one"),
-        Part("distance", (), measure_distance, "timing loads near and far"),
-        Part("bandwidth", (), measure_bandwidth, "reading footprints from all SMs"),
-        Part("others", (), measure_others, "looking up what others published"),
+        Part("chains", (), of("measure.measure_chains"), "following chains in registers, shared and host memory"),
+        Part("staircase", (), of("measure.measure_staircase"), "following rings of growing footprint"),
+        Part("single", ("footprint",), of("measure.measure_single"), "timing loads one by one"),
+        Part("distance", (), of("measure.measure_distance"), "timing loads near and far"),
+        Part("bandwidth", (), of("measure.measure_bandwidth"), "reading footprints from all SMs"),
+        Part("others", (), of("measure.measure_others"), "looking up what others published"),
     ),
-    claims=claims,
-    words=words,
-    frame=frame,
-    pace=pace,
-    move=move,
+    claims=of("claims.claims"),
+    words=of("words.words"),
+    frame=of("pictures.frame"),
+    pace=of("pictures.pace"),
+    move=of("pictures.move"),
 )

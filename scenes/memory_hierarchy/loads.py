@@ -24,7 +24,7 @@ def single(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     done = round(played(m, view) * latency.n)
     tall = box.height >= 30
     top, below = box.stack((box.height * 3 // 5, box.height)) if tall else (box, Box(0, 0, 0, 0))
-    title = f"SINGLE LOADS AROUND {size_text(m.number('single.footprint') * KB)}"
+    title = f"SINGLE LOADS AROUND A RING OF {size_text(m.number('single.footprint') * KB)}"
     room = titled(canvas, top, title, origin(view, f"{count_text(done)} of {count_text(latency.n)} loads"))
     legend(
         canvas,

@@ -71,7 +71,7 @@ def _ladder(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         ("█", Ink.WORK, "back"),
         ("▸", Ink.WARN, "takes longer"),
     ]
-    legend(canvas, room.x + 27, room.y, entries, room.right)
+    legend(canvas, room.x + 24, room.y, entries, room.right)
     room = room.inside(top=2)
     below = draw_ladder(
         canvas, room.inside(bottom=2 if room.height >= 16 else 0), Ladder(rungs, levels.index(level), now, end)
@@ -81,6 +81,11 @@ def _ladder(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         paragraph(canvas, Box(room.x, y, room.width, room.bottom - y), _conclusion(m, level), Ink.LOOK)
 
 
+def _called(level: str, m: Measurement) -> str:
+    """A level inside a sentence."""
+    return {"host": "the host's memory", "shared": "shared memory"}.get(level, short(level, halves=has_halves(m)))
+
+
 def _conclusion(m: Measurement, level: str) -> str:
     """What the eye has seen, in words."""
     target = m.number(f"level.{level}")
@@ -88,7 +93,7 @@ def _conclusion(m: Measurement, level: str) -> str:
     adds = target / m.number("level.registers")
     text = f"While it was away, the thread could have made {adds:.0f} additions, one after the other."
     if behind:
-        text += f" The {short(behind[-1], halves=has_halves(m))} load is still under way."
+        text += f" The load to {_called(behind[-1], m)} is still under way."
     return text
 
 

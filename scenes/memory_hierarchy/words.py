@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpu_explain.scenes.base import Measurement, Words
 from gpu_explain.scenes.draw.scale import count_text
-from gpu_explain.scenes.draw.sizes import KB, rate_text, size_text
+from gpu_explain.scenes.draw.sizes import KB, MB, rate_text, size_text
 from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, label, present, short
 from gpu_explain.scenes.memory_hierarchy.parameters import followed
 from gpu_explain.scenes.memory_hierarchy.published import OTHERS
@@ -84,7 +84,10 @@ def _single(m: Measurement) -> Words:
     heaps = int(m.number("single.heaps"))
     l1, l2 = m.number("level.l1"), m.number("level.l2")
     centres = [cycles(m, f"heap.{n}") for n in range(1, heaps + 1)]
-    first = f"{count_text(latency.n)} loads around a ring of {size}, each timed on its own. "
+    first = (
+        f"{count_text(latency.n)} loads around a ring of {size}, each timed on its own (reading the clock is in it, "
+        f"{cycles(m, 'single.floor')} cycles). "
+    )
     shown = (
         "single.latency",
         "single.mean",
@@ -124,9 +127,14 @@ def _single(m: Measurement) -> Words:
     late = sum(one - m.number("single.floor") > 1.1 * l2 for one in latency.samples) / len(latency.samples) * 100
     near = short("l2", halves=has_halves(m))
     slow = f"{late:.0f} % of the loads take longer than the {near}'s {cycles(m, 'level.l2')} cycles"
+    if m.number("single.footprint") * KB > 1.1 * m.number("size.l2") * MB:
+        why = "No cache holds the ring, so its loads go on to DRAM: to another bank each, whose row is open or closed."
+    elif has_halves(m):
+        why = "The near half of the L2 does not hold the ring, so its loads are answered by slices across the chip."
+    else:
+        why = "The cache that is near does not hold the whole ring, so many loads are answered from farther away."
     return Words(
-        first + f"The {near} does not hold the ring, so its loads are answered from farther away, each a little "
-        "differently: by another slice, another memory bank, a row that is open or closed.",
+        first + why,
         f"{slow}; "
         + (
             f"they fall into {heaps} heaps, around {listed(centres)}."
@@ -142,7 +150,7 @@ def _distance(m: Measurement) -> Words:
     numbers = listed([cycles(m, q.name) for q in medians])
     least, most = cycles(m, "by_sm.least"), cycles(m, "by_sm.most")
     shown = (*(q.name for q in medians), "", "by_sm.least", "by_sm.most")
-    spread = f"And no two SMs are alike: the L2 is {least} cycles from the nearest SM, {most} from the farthest."
+    spread = f"And SMs differ: the L2 is {least} cycles from the nearest one, {most} from the farthest."
     if m.number("by_sm.most") < 1.02 * m.number("by_sm.least"):
         spread = f"Every SM is about equally far from it: {least} to {most} cycles."
     if has_halves(m):
