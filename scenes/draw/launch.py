@@ -42,7 +42,10 @@ class Launch:
 
 
 def draw_launch(canvas: Canvas, box: Box, launch: Launch, *, rule: bool = False) -> None:
-    """Draw a launch into a box of at least 8 rows; more rows show more SMs, not bigger ones."""
+    """Draw a launch into a box of at least 8 rows; more rows show more SMs, not bigger ones.
+
+    On a small GPU, where every SM has room for its rows, all are unfolded.
+    """
     trace, now = launch.lanes.trace, launch.lanes.now_ns
     room = titled(canvas, box, launch.title, launch.origin, rule=rule)
     _counters(canvas, room, launch)
@@ -64,9 +67,14 @@ def draw_launch(canvas: Canvas, box: Box, launch: Launch, *, rule: bool = False)
     start = trace.sms.index(launch.focus)
     others = (*trace.sms[start + 1 :], *trace.sms[:start])
     lanes = others if len(others) <= room.bottom - y else others[: max(room.bottom - y - 1, 0)]
+    unfold = sum(len(trace.rows(sm)) for sm in others) <= room.bottom - y
     for sm in lanes:
-        launch.lanes.lane(canvas, room, y, sm)
-        y += 1
+        if unfold:
+            here = Box(room.x, y, room.width, room.bottom - y)
+            y = launch.lanes.unfolded(canvas, here, sm, tail=launch.tail, ink=Ink.DIM)
+        else:
+            launch.lanes.lane(canvas, room, y, sm)
+            y += 1
     hidden = len(others) - len(lanes)
     if hidden and y < room.bottom:
         canvas.put(room.x + 2, y, "⋮", Ink.DIM)

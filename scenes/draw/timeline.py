@@ -66,7 +66,9 @@ class Lanes:
                 height = min(max(1, round(count / self.residents * FULL)), FULL)
                 canvas.put(x, y, LOWER_EIGHTHS[height], Ink.WORK_ALT if turn % 2 else Ink.WORK)
 
-    def unfolded(self, canvas: Canvas, box: Box, sm: int, *, tail: frozenset[int] = frozenset()) -> int:
+    def unfolded(
+        self, canvas: Canvas, box: Box, sm: int, *, tail: frozenset[int] = frozenset(), ink: Ink = Ink.STRONG
+    ) -> int:
         """An SM's blocks in rows, with their numbers; returns the first free row.
 
         A row means nothing but "resident at the same time": which slot a block sat in is not recorded.
@@ -74,7 +76,7 @@ class Lanes:
         """
         scale = self.scale(box)
         rows = self.trace.rows(sm)
-        canvas.put(box.x, box.y, f"SM {sm:>3} ", Ink.STRONG)
+        canvas.put(box.x, box.y, f"SM {sm:>3} ", ink)
         shown = rows if len(rows) <= box.height else rows[: max(box.height - 1, 1)]
         for index, row in enumerate(shown):
             y = box.y + index
