@@ -11,6 +11,7 @@ from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.plot import Plot, Tick
 from gpu_explain.scenes.fusion.claims import rival
+from gpu_explain.scenes.fusion.inks import EAGER, FUSED, OTHER
 from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, ITEM, share_text
 from gpu_explain.scenes.fusion.parameters import NAMES, about
 
@@ -70,7 +71,7 @@ def _clocks(m: Measurement, canvas: Canvas, box: Box, share: float, previous: st
     x = _range(m)
     reach = x[0] + share * (x[1] - x[0])
     room = titled(canvas, box, "EAGER BY TWO CLOCKS", previous or "µs, both axes logarithmic")
-    entries = [("◆", Ink.B, "a call in a loop, by the host"), ("●", Ink.MEASURED, "its time on the GPU")]
+    entries = [("◆", EAGER, "a call in a loop, by the host"), ("●", Ink.MEASURED, "its time on the GPU")]
     legend(canvas, room.x, room.y, entries, room.right)
     calls, on_gpu = m.one_series("call.eager"), m.one_series("gpu.eager")
     values = [log2(v) for v in (*calls.y, *on_gpu.y)]
@@ -79,7 +80,7 @@ def _clocks(m: Measurement, canvas: Canvas, box: Box, share: float, previous: st
     ticks = [Tick(log2(t), f"{number_text(t)} µs") for t in (1, 10, 100, 1000, 10_000) if y[0] <= log2(t) <= y[1]]
     plot.axes(_x_ticks(*x), ticks, "n")
     _regions(m, plot, plot.area.y)
-    for series, ink, glyph in ((calls, Ink.B, "◆"), (on_gpu, Ink.MEASURED, "●")):
+    for series, ink, glyph in ((calls, EAGER, "◆"), (on_gpu, Ink.MEASURED, "●")):
         seen = [point for point in _logs(series) if point[0] <= reach + 1e-9]
         plot.line(seen, Ink.FAINT)
         plot.points(seen, ink, glyph)
@@ -93,7 +94,7 @@ def speedups(m: Measurement, canvas: Canvas, box: Box, share: float, previous: s
     reach = x[0] + share * (x[1] - x[0])
     curves = [("gpu", Ink.MEASURED, "●", "by time on the GPU, L2 emptied")]
     if m.has(f"call.{name}") and m.has("call.eager"):
-        curves.insert(0, ("call", Ink.B, "◆", "by a call in a loop"))
+        curves.insert(0, ("call", EAGER, "◆", "by a call in a loop"))
     origin = previous or f"eager ÷ {NAMES[name]}"
     room = titled(canvas, box, "SPEED-UP AGAINST n", origin, rule=rule)
     entries = [(glyph, ink, meaning) for _, ink, glyph, meaning in curves]
@@ -194,9 +195,9 @@ def roof(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) 
         (
             "READS 2, WRITES 1",
             "2r1w",
-            (("add", "torch add", Ink.B), ("triton", "Triton", Ink.A), ("cuda", "CUDA", Ink.A)),
+            (("add", "torch add", EAGER), ("triton", "Triton", FUSED), ("cuda", "CUDA", FUSED)),
         ),
-        ("READS 1, WRITES 1", "1r1w", (("relu", "torch relu", Ink.B),)),
+        ("READS 1, WRITES 1", "1r1w", (("relu", "torch relu", EAGER),)),
     )
     gap = 1 if room.height >= 16 else 0
     y = room.y + gap
@@ -206,7 +207,7 @@ def roof(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) 
         bars = [Bar("roof".ljust(11), top, f"{number_text(top)}", Ink.COMPUTED)]
         for name, label, ink in members:
             value = m.number(f"roof.{name}")
-            shown = Ink.WORK if name in ("triton", "cuda") and name != me and me in ("triton", "cuda") else ink
+            shown = OTHER if name in ("triton", "cuda") and name != me and me in ("triton", "cuda") else ink
             bars.append(Bar(label.ljust(11), value, f"{number_text(value)}  {value / top * 100:.1f} %", shown))
         y = labelled_bars(canvas, Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0)), bars, high, played=share)
         y += 1 + gap
@@ -215,7 +216,7 @@ def roof(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) 
             canvas,
             room.x,
             y,
-            [("█", Ink.COMPUTED, "best pure mover"), ("█", Ink.B, "eager's kernels"), ("█", Ink.A, "fused")],
+            [("█", Ink.COMPUTED, "best pure mover"), ("█", EAGER, "eager's kernels"), ("█", FUSED, "fused")],
             room.right,
         )
         y += 1 + gap
@@ -229,7 +230,7 @@ def roof(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) 
 def _reached(m: Measurement, canvas: Canvas, box: Box, share: float) -> None:
     """GB/s by n for eager and for a fused kernel, under the roof: what is small never reaches it."""
     room = titled(canvas, box, "GB/s AGAINST n", "● counted bytes ÷ time on the GPU, L2 emptied", rule=True)
-    entries = [("◆", Ink.B, "eager"), ("●", Ink.A, "Triton"), ("┄", Ink.COMPUTED, "roof, 2 reads : 1 write")]
+    entries = [("◆", EAGER, "eager"), ("●", FUSED, "Triton"), ("┄", Ink.COMPUTED, "roof, 2 reads : 1 write")]
     legend(canvas, room.x, room.y, entries, room.right)
     x, top = _range(m), m.number("roof.2r1w")
     plot = Plot(canvas, room.inside(top=1), x, (0, top * 1.05), margin=8)
@@ -239,7 +240,7 @@ def _reached(m: Measurement, canvas: Canvas, box: Box, share: float) -> None:
     for column in range(plot.area.x, plot.area.right):
         canvas.put(column, plot.row(top), "┄", Ink.COMPUTED)
     reach = x[0] + share * (x[1] - x[0])
-    for name, trips, ink, glyph in (("eager", EAGER_TRIPS, Ink.B, "◆"), ("triton", FUSED_TRIPS, Ink.A, "●")):
+    for name, trips, ink, glyph in (("eager", EAGER_TRIPS, EAGER, "◆"), ("triton", FUSED_TRIPS, FUSED, "●")):
         series = m.one_series(f"gpu.{name}")
         rates = ((log2(n), trips * ITEM * n / us / 1e3) for n, us in zip(series.x, series.y, strict=True))
         seen = [point for point in rates if point[0] <= reach + 1e-9]

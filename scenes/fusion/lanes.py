@@ -13,10 +13,9 @@ from gpu_explain.scenes.draw.race import Lane, Leg, Race, clock_text, draw_race
 from gpu_explain.scenes.draw.trips import Journey, Stop, Trip, draw_journey
 from gpu_explain.scenes.fusion.claims import rival
 from gpu_explain.scenes.fusion.curves import speedups
+from gpu_explain.scenes.fusion.inks import EAGER, FUSED, OTHER
 from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS
 from gpu_explain.scenes.fusion.parameters import NAMES, about
-
-EAGER, FUSED, OTHER = Ink.B, Ink.A, Ink.WORK
 
 
 def _ns(m: Measurement, name: str) -> float:
