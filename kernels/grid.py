@@ -8,7 +8,7 @@ elements come back and are checked one by one.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +59,9 @@ class Recorded:
     Attributes:
         trace: The blocks.
         warps_per_block: Warps of a block; warp ``w`` of block ``b`` is entry ``b * warps_per_block + w`` below.
-        warp_start_ns, warp_end_ns: When each warp began and was done, in ns since the first block's start.
-        warp_sm: The SM that each warp ran on, -1 where a warp wrote nothing.
+        warp_start_ns, warp_end_ns: When each warp began and was done, in ns since the first block's start
+            (numpy int64, one entry a warp).
+        warp_sm: The SM that each warp ran on, -1 where a warp wrote nothing (numpy int64).
         owners: Who had which element.
         residents: Most blocks of this kernel on one SM, by the occupancy API.
         registers: 32-bit registers a thread.
@@ -69,9 +70,9 @@ class Recorded:
 
     trace: Trace
     warps_per_block: int
-    warp_start_ns: Sequence[int]
-    warp_end_ns: Sequence[int]
-    warp_sm: Sequence[int]
+    warp_start_ns: Any
+    warp_end_ns: Any
+    warp_sm: Any
     owners: Owners
     residents: int
     registers: int
@@ -139,12 +140,12 @@ def record(
         language=language,
     )
     begin = int(blocks_record[0][_START_NS].min().item())  # the trace counts from here, the warps do not yet
-    starts, ends, sms = by_warp.tolist()
+    starts, ends, sms = by_warp.cpu().numpy()
     return Recorded(
         trace=trace,
         warps_per_block=warps_per_block,
-        warp_start_ns=[at - begin for at in starts],
-        warp_end_ns=[at - begin for at in ends],
+        warp_start_ns=starts - begin,
+        warp_end_ns=ends - begin,
         warp_sm=sms,
         owners=count_owners(owner.cpu().numpy(), threads=threads, warp_size=gpu.device.warp_size),
         residents=ready.residents,

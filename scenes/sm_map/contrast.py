@@ -141,7 +141,7 @@ def _twin(found: Any, language: str, elements: int, warp_size: int) -> list[Quan
     left_over = elements - (trace.blocks - 1) * trace.threads
     first = (trace.blocks - 1) * per_block
     idle = range(first + ceil(left_over / warp_size), first + per_block)
-    stay = max((found.warp_end_ns[w] - found.warp_start_ns[w] for w in idle), default=None)
+    stay = max((int(found.warp_end_ns[w] - found.warp_start_ns[w]) for w in idle), default=None)
     name = f"twin.{language}"
     return [
         reported(f"{name}.residents", f"{language}: SM holds", found.residents, "blocks", found.method),

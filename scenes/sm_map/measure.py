@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from math import ceil
 from statistics import median
 from typing import Any
 
@@ -151,18 +150,20 @@ def _range(low: int, high: int) -> str:
 
 def _threads(found: Any, launch: Mapping[str, Any]) -> tuple[Quantity, ...]:
     """What the warps and the elements wrote down."""
-    blocks, per_block, owners = found.trace.blocks, found.warps_per_block, found.owners
-    sms = [sm for sm in found.trace.sm for _ in range(per_block)]
-    seen = sum(sm >= 0 for sm in found.warp_sm)
-    astray = sum(here != there for here, there in zip(found.warp_sm, sms, strict=True))
-    first = blocks * per_block - per_block
-    lasts = [end - start for start, end in zip(found.trace.start_ns, found.trace.end_ns, strict=True)]
-    stays = [
-        (found.warp_end_ns[w] - found.warp_start_ns[w]) / max(lasts[w // per_block], 1)
-        for w in range(blocks * per_block)
-        if w // per_block * launch["threads"] + w % per_block * len(owners.lane_low) < launch["elements"]
-    ]
-    idle = max(per_block - ceil((launch["elements"] - (blocks - 1) * launch["threads"]) / len(owners.lane_low)), 0)
+    import numpy as np
+
+    trace, per_block, owners = found.trace, found.warps_per_block, found.owners
+    width = len(owners.lane_low)
+    warp = np.arange(trace.blocks * per_block)
+    block = warp // per_block
+    first_element = block * launch["threads"] + warp % per_block * width
+    busy = first_element < launch["elements"]
+    lasts = np.maximum(np.subtract(trace.end_ns, trace.start_ns), 1)
+    stays = found.warp_end_ns - found.warp_start_ns
+    shares = (stays / lasts[block])[busy]
+    seen = int((found.warp_sm >= 0).sum())
+    astray = int((found.warp_sm != np.asarray(trace.sm)[block]).sum())
+    idle = int((~busy).sum())
     return (
         computed(
             "grid.warps_per_block",
@@ -170,16 +171,16 @@ def _threads(found: Any, launch: Mapping[str, Any]) -> tuple[Quantity, ...]:
             per_block,
             "",
             "Threads ÷ threads of a warp, rounded up.",
-            note=f"= {launch['threads']} ÷ {len(owners.lane_low)}",
+            note=f"= {launch['threads']} ÷ {width}",
         ),
         measured("grid.warps", "warps seen", seen, "", "Each warp's lane 0 wrote its times and its SM."),
         measured(
             "grid.shortest",
             "shortest warp",
-            min(stays),
+            float(shares.min()),
             "of its block's",
             "Time from a warp's start to the end of its work ÷ its block's, least of all warps that have an element.",
-            n=len(stays),
+            n=len(shares),
         ),
         measured(
             "grid.astray",
@@ -211,13 +212,7 @@ def _threads(found: Any, launch: Mapping[str, Any]) -> tuple[Quantity, ...]:
         measured(
             "grid.idle_ns",
             "  done after",
-            max(
-                (
-                    found.warp_end_ns[w] - found.warp_start_ns[w]
-                    for w in range(first + per_block - idle, first + per_block)
-                ),
-                default=None,
-            ),
+            int(stays[~busy].max()) if idle else None,
             "ns",
             "The longest of them, from start to the end of its work." if idle else "All warps have elements.",
             n=idle,
@@ -231,7 +226,7 @@ def _warp_times(found: Any) -> tuple[Series, Series]:
     kept = set(kept_sms(trace, per_block))
     blocks = [b for b in range(trace.blocks) if trace.sm[b] in kept]
     warps = [b * per_block + w for b in blocks for w in range(per_block)]
-    columns: Sequence[tuple[str, str, Sequence[int]]] = (
+    columns: Sequence[tuple[str, str, Any]] = (
         ("warps.start", "Start of each warp", found.warp_start_ns),
         ("warps.end", "When each warp was done", found.warp_end_ns),
     )
@@ -241,7 +236,7 @@ def _warp_times(found: Any) -> tuple[Series, Series]:
             title,
             Kind.MEASURED,
             tuple(warps),
-            tuple(column[w] - trace.start_ns[w // per_block] for w in warps),
+            tuple(int(column[w]) - trace.start_ns[w // per_block] for w in warps),
             "warp of the grid",
             "ns after its block's start",
             "%globaltimer, written by the warp's lane 0.",

@@ -30,11 +30,12 @@ def test_every_element_has_its_thread_and_every_warp_its_sm(
     assert found.owners.lane_low[:seen] == found.owners.lane_high[:seen] == tuple(range(seen))
     assert set(found.owners.lane_high[seen:]) <= {-1}
     assert [sm for sm in found.trace.sm for _ in range(found.warps_per_block)] == list(found.warp_sm)
-    step = gpu.device.timer_step_ns
+    # Reads of the timer take their turns on an SM, and those of two warps may be some steps apart.
+    slack = 10 * gpu.device.timer_step_ns
     for warp, (start, end) in enumerate(zip(found.warp_start_ns, found.warp_end_ns, strict=True)):
         block = warp // found.warps_per_block
-        assert start <= end <= found.trace.end_ns[block] + step
-        assert start >= found.trace.start_ns[block] - step
+        assert start <= end <= found.trace.end_ns[block] + slack
+        assert start >= found.trace.start_ns[block] - slack
         if warp % found.warps_per_block * warp_size + block * threads < elements:
             assert end - start > 0.8 * (found.trace.end_ns[block] - found.trace.start_ns[block])
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from gpu_explain.scenes.base import SourceText, Trace
 from tests.simulated import blocks as scheduler
@@ -32,9 +33,9 @@ class Recorded:
 
     trace: Trace
     warps_per_block: int
-    warp_start_ns: Sequence[int]
-    warp_end_ns: Sequence[int]
-    warp_sm: Sequence[int]
+    warp_start_ns: Any
+    warp_end_ns: Any
+    warp_sm: Any
     owners: Owners
     residents: int
     registers: int
@@ -88,9 +89,9 @@ def record(
     return Recorded(
         trace,
         warps,
-        warp_starts,
-        warp_ends,
-        [at for at in trace.sm for _ in range(warps)],
+        np.array(warp_starts),
+        np.array(warp_ends),
+        np.repeat(trace.sm, warps),
         Owners(elements, elements, 0, lanes, lanes),
         held,
         24,
