@@ -6,14 +6,9 @@ a recording says, ``claims`` what must come of it, ``words`` what is said. ``pic
 way down from an SM to a lane, ``order`` what the order of blocks is and is not, ``races`` maps beside maps.
 """
 
-from gpu_explain.scenes.base import Part, Scene, Step
-from gpu_explain.scenes.sm_map.claims import claims
-from gpu_explain.scenes.sm_map.contrast import measure_flag, measure_smaller, measure_twins
-from gpu_explain.scenes.sm_map.measure import measure_again, measure_launch
-from gpu_explain.scenes.sm_map.parameters import parameters, resolve
-from gpu_explain.scenes.sm_map.pictures import frame, move
-from gpu_explain.scenes.sm_map.playing import pace
-from gpu_explain.scenes.sm_map.words import words
+from gpu_explain.scenes.base import Part, Scene, Step, late
+
+of = late(__name__)
 
 STEPS = (
     Step(
@@ -89,18 +84,18 @@ SCENE = Scene(
     title="Where blocks run",
     question="Where do my blocks run?",
     steps=STEPS,
-    parameters=parameters,
+    parameters=of("parameters.parameters"),
     parts=(
-        Part("launch", _LAUNCH, measure_launch, "recording the launch"),
-        Part("again", _LAUNCH, measure_again, "launching it once more"),
-        Part("flag", ("sms",), measure_flag, "letting blocks wait for the last"),
-        Part("twins", ("threads", "work", "sms"), measure_twins, "recording CUDA and Triton"),
-        Part("smaller", ("language",), measure_smaller, "recording fewer SMs"),
+        Part("launch", _LAUNCH, of("measure.measure_launch"), "recording the launch"),
+        Part("again", _LAUNCH, of("measure.measure_again"), "launching it once more"),
+        Part("flag", ("sms",), of("contrast.measure_flag"), "letting blocks wait for the last"),
+        Part("twins", ("threads", "work", "sms"), of("contrast.measure_twins"), "recording CUDA and Triton"),
+        Part("smaller", ("language",), of("contrast.measure_smaller"), "recording fewer SMs"),
     ),
-    claims=claims,
-    words=words,
-    frame=frame,
-    pace=pace,
-    resolve=resolve,
-    move=move,
+    claims=of("claims.claims"),
+    words=of("words.words"),
+    frame=of("pictures.frame"),
+    pace=of("playing.pace"),
+    resolve=of("parameters.resolve"),
+    move=of("pictures.move"),
 )
