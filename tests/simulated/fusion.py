@@ -18,14 +18,18 @@ MOST = 2**28
 FLOOR_US = 3.0
 GAP_US = 1.0
 HOST_US = {"eager": 12.0, "compile": 15.0, "triton": 14.0, "cuda": 8.0}
+_ELEMENTWISE = "void at::native::vectorized_elementwise_kernel<4, "
+_ADD = (
+    f"{_ELEMENTWISE}at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >"
+    "(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)"
+)
+_RELU = (
+    f"{_ELEMENTWISE}at::native::(anonymous namespace)::launch_clamp_scalar(at::TensorIteratorBase&, c10::Scalar,"
+    " c10::Scalar, at::native::detail::ClampLimits)::{lambda()#1}::operator()() const::{lambda(float)#1},"
+    " std::array<char*, 2ul> >(int, float, std::array<char*, 2ul>)"
+)
 NAMES = {
-    "eager": (
-        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >"
-        "(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)",
-        "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::launch_clamp_scalar("
-        "at::TensorIteratorBase&, c10::Scalar, c10::Scalar, at::native::detail::ClampLimits)::{lambda()#1}::operator()()"
-        " const::{lambda(float)#1}, std::array<char*, 2ul> >(int, float, std::array<char*, 2ul>)",
-    ),
+    "eager": (_ADD, _RELU),
     "compile": ("triton_poi_fused_add_relu_0",),
     "triton": ("add_relu_kernel",),
     "cuda": ("add_relu_quads",),
