@@ -98,7 +98,7 @@ def _one_wave(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
 
 def _one_wave_title(m: Measurement) -> str:
     sms, residents, capacity = (int(m.number(f"fit.{name}")) for name in ("sms", "residents", "capacity"))
-    return f"ONE WAVE: {sms} SMs × {residents} = {count_text(capacity)} BLOCKS AT ONCE"
+    return f"ONE WAVE: {sms} SMs × {residents} = {count_text(capacity)} BLOCKS"
 
 
 def _wave_conclusion(m: Measurement, view: View, trace: Trace) -> str:
