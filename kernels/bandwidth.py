@@ -19,8 +19,8 @@ LANGUAGES = ("CUDA", "Triton")
 THREADS = 1024
 QUAD = 16
 """Bytes that a thread reads at a time."""
-GRANULE = THREADS * QUAD
-"""Footprints are multiples of this many bytes: what a block reads at a time."""
+GRANULE = 4 * THREADS * QUAD
+"""Footprints are multiples of this many bytes: what a Triton program reads at a time, four 16-byte loads a thread."""
 
 PER_SM = 32 << 20
 """Bytes that each SM reads in a launch at least: long enough, at any level, to dwarf the launch itself."""
@@ -28,6 +28,7 @@ PER_SM = 32 << 20
 BEYOND_L2 = 1 << 30
 """Bytes that all SMs together read at least where the footprint is larger than the L2."""
 
+_STEP = GRANULE // QUAD
 _MOST_QUADS = 2**31 - 1
 
 
@@ -67,8 +68,8 @@ class Plan:
     def of(footprint: int, *, blocks: int, l2_bytes: int, per_sm: int = PER_SM, total: int = BEYOND_L2) -> Plan:
         """Within the L2 every block reads the whole footprint; beyond it each has its own part, whole rounds of it."""
         if footprint <= l2_bytes:
-            return Plan(footprint // QUAD, 0, max(per_sm // GRANULE, 1) * THREADS)
-        part = max(footprint // blocks // GRANULE, 1) * THREADS
+            return Plan(footprint // QUAD, 0, max(per_sm // GRANULE, 1) * _STEP)
+        part = max(footprint // blocks // GRANULE, 1) * _STEP
         rounds = max(-(-total // footprint), 1)
         return Plan(part, part, rounds * part)
 
@@ -117,7 +118,7 @@ def read_host(gpu: Session, *, size: int = 32 << 20, samples: int = 7) -> Read:
     if not 1 <= size <= _MOST_QUADS * QUAD:
         raise ValueError(f"size: 1 to {_MOST_QUADS * QUAD} expected, got {size}")
     blocks = gpu.device.sms
-    part = max(size // blocks // GRANULE, 1) * THREADS
+    part = max(size // blocks // GRANULE, 1) * _STEP
     read = blocks * part * QUAD
     words = torch.ones(read // 8, dtype=torch.int64).pin_memory()
     never = torch.zeros(1, dtype=torch.int32, device=f"cuda:{gpu.ordinal}")
@@ -135,7 +136,7 @@ def sources(language: str) -> tuple[SourceText, ...]:
 Reader = Callable[[int, Plan], object]
 """``(blocks, plan)`` queues one launch."""
 
-_TRIAL = Plan(THREADS, 0, THREADS)
+_TRIAL = Plan(_STEP, 0, _STEP)
 
 
 def _cuda(gpu: Session, words: Any, never: Any) -> Reader:

@@ -22,7 +22,7 @@ def read_footprint(words, never, quads, apart, count, BLOCK: tl.constexpr):
     at = program * size // tl.num_programs(0) // BLOCK * BLOCK
     lane = tl.arange(0, BLOCK)
     seen = tl.zeros([BLOCK], dtype=tl.int32)
-    for _ in tl.range(0, count * 4 // BLOCK, loop_unroll_factor=8):
+    for _ in tl.range(0, count * 4 // BLOCK, loop_unroll_factor=2):
         seen |= tl.load(region + tl.multiple_of(at, BLOCK) + lane)
         at += BLOCK
         at = tl.where(at >= size, at - size, at)

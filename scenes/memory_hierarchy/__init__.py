@@ -59,7 +59,9 @@ STEPS = (
         "How much in a second",
         ("nearer-is-wider", "no-wider-than-the-lanes", "l2-wider-than-dram", "triton-reads-alike"),
         "Latency and bandwidth are two things: a lorry full of disks has much of both. The L1 figure is the sum over "
-        "all SMs. The host's bar is the reason why data should stay on the GPU.",
+        "all SMs. The host's bar is the reason why data should stay on the GPU. People ask about the slope after the "
+        "L1's end: SMs that ask for the same lines at about the same time get more than the L2 alone would give; by "
+        "whom is not measured here.",
         focus=("read",),
         needs=("chains", "staircase", "bandwidth"),
     ),

@@ -180,7 +180,7 @@ def _bandwidth(m: Measurement) -> Words:
     apart = f"{l2 / dram:.1f} times what DRAM delivers" if l2 > 1.05 * dram else "no more than DRAM"
     return Words(
         "Latency is how long one load takes. Bandwidth is how many bytes arrive in a second when thousands of threads "
-        "ask at once. All SMs read the same footprint over and over; where it fits decides who delivers. " + alike,
+        "ask at once. Here all SMs read over and over; what the footprint fits into decides who delivers. " + alike,
         f"The same stairs, downwards: {rate_text(l1)} from the L1s, {rate_text(l2)} from the L2, {apart}"
         + (f" ({rate_text(dram)})" if l2 > 1.05 * dram else "")
         + f", and {rate_text(host)} from the host.",

@@ -11,7 +11,7 @@ from gpu_explain.scenes.base import SourceText, Timing
 from tests.simulated.chase import CLOCK_GHZ, DRAM, FAR, L1, NEAR, hits
 
 LANGUAGES = ("CUDA", "Triton")
-GRANULE = 16 * 1024
+GRANULE = 64 * 1024
 PER_SM = 32 << 20
 BYTES_A_CYCLE = {L1: 110.0, NEAR: 48.0, FAR: 38.0}
 DRAM_GB_PER_S = 3000.0
