@@ -36,7 +36,9 @@ STEPS = (
         "What is true about order",
         ("each-block-once", "blocks-stay", "not-in-order", "not-the-same-twice"),
         "The first blocks look tidy, each on its own SM: that is what leads people to rely on it. Ask why block 0 is "
-        "not on SM 0. Press r and compare. A kernel that works because block 0 comes first works until the grid grows.",
+        "not on SM 0. The cloud at the left of the curve is the first wave, which fills all places at one blow. Later "
+        "blocks start nearly in order, and it is tempting to say always; nothing promises it. Press r and compare. A "
+        "kernel that works because block 0 comes first works until the grid grows.",
         focus=("trace",),
         needs=("launch", "again"),
     ),
@@ -89,7 +91,7 @@ SCENE = Scene(
         Part("launch", _LAUNCH, of("measure.measure_launch"), "recording the launch"),
         Part("again", _LAUNCH, of("measure.measure_again"), "launching it once more"),
         Part("flag", ("sms",), of("contrast.measure_flag"), "letting blocks wait for the last"),
-        Part("twins", ("threads", "work", "sms"), of("contrast.measure_twins"), "recording CUDA and Triton"),
+        Part("twins", ("work", "sms"), of("contrast.measure_twins"), "recording CUDA and Triton"),
         Part("smaller", ("language",), of("contrast.measure_smaller"), "recording fewer SMs"),
     ),
     claims=of("claims.claims"),

@@ -156,7 +156,7 @@ def _order(m: Measurement) -> tuple[Claim, ...]:
             int(m.number("launch.unordered")) if waited else None,
             (1, None),
             "late blocks",
-            "places fall free on all SMs at nearly the same time, and nothing sorts the blocks that take them",
+            "they are handed out nearly in order, but reach their SMs sooner or later, and nothing sorts them there",
             unchecked=unchecked,
             likely="a GPU that hands out blocks one at a time, or a timer too coarse to see the order",
             inputs=("launch.unordered",),

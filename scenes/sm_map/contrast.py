@@ -24,6 +24,8 @@ from gpu_explain.scenes.waves.parameters import int_of, sm_choices
 
 LIMIT_NS = 500_000
 """When blocks that wait for the last one give up: a hundred times what it takes them all to start."""
+TWIN_THREADS = 256
+"""Threads of the blocks that are launched in both languages: some warps, so that some can be without an element."""
 
 
 def measure_flag(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Findings:
@@ -103,7 +105,7 @@ def measure_twins(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> F
     from gpu_explain.kernels import grid
 
     launch = launch_of(gpu.device, chosen)
-    threads = launch["threads"]
+    threads = min(TWIN_THREADS, gpu.device.threads_per_block)
     quantities: list[Quantity] = []
     traces: list[Trace] = []
     with gpu.on_sms(int_of(chosen, "sms")) as narrowed:
@@ -115,7 +117,7 @@ def measure_twins(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> F
                 narrowed,
                 name=f"twin.{language}",
                 title=f"{language}, {count_text(blocks)} blocks",
-                **{**launch, "language": language, "elements": elements},
+                **{**launch, "language": language, "elements": elements, "threads": threads},
             )
             traces.append(found.trace)
             quantities += _twin(found, language, elements, narrowed.device.warp_size)

@@ -40,19 +40,23 @@ def kept_sms(trace: Trace, warps_per_block: int) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=16)
-def late_starts(trace: Trace) -> frozenset[int]:
-    """Blocks that started after one with a higher number, by more than one step of the timer.
+def lateness_ns(trace: Trace) -> tuple[int, ...]:
+    """For each block: how long after a block with a higher number it started, at most, in ns; 0 for one in order.
 
-    By the stamps and not by the tickets: hundreds of blocks start within a step, and the order in which their tickets
-    are drawn is the order in which they reach one counter, not that in which they start.
+    By the stamps and not by the tickets: hundreds of blocks start within a step of the timer, and the order in which
+    their tickets are drawn is the order in which they reach one counter, not that in which they start.
     """
-    late = set()
+    late = [0] * trace.blocks
     first = trace.start_ns[-1]
     for block in range(trace.blocks - 1, -1, -1):
-        if trace.start_ns[block] > first + trace.step_ns:
-            late.add(block)
+        late[block] = max(trace.start_ns[block] - first, 0)
         first = min(first, trace.start_ns[block])
-    return frozenset(late)
+    return tuple(late)
+
+
+def late_starts(trace: Trace) -> frozenset[int]:
+    """Blocks that started after one with a higher number, by more than one step of the timer."""
+    return frozenset(block for block, late in enumerate(lateness_ns(trace)) if late > trace.step_ns)
 
 
 @lru_cache(maxsize=16)

@@ -19,7 +19,7 @@ from gpu_explain.scenes.base import (
     reported,
 )
 from gpu_explain.scenes.draw.scale import count_text
-from gpu_explain.scenes.sm_map.facts import handovers, kept_sms, late_starts
+from gpu_explain.scenes.sm_map.facts import handovers, kept_sms, late_starts, lateness_ns
 from gpu_explain.scenes.sm_map.parameters import launch_of
 from gpu_explain.scenes.waves.parameters import int_of
 
@@ -113,6 +113,14 @@ def _blocks(found: Any) -> tuple[Quantity, ...]:
             "blocks",
             "Blocks that started after one with a higher number, by more than one step of %globaltimer.",
             note=f"of {count_text(trace.blocks)}",
+        ),
+        measured(
+            "launch.latest",
+            "  at most by",
+            max(lateness_ns(trace)),
+            "ns",
+            "The longest that a block started after one with a higher number.",
+            n=trace.blocks,
         ),
         measured(
             "launch.together",

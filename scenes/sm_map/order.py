@@ -5,14 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gpu_explain.scenes.base import Measurement, Trace
-from gpu_explain.scenes.draw.box import Box, legend, titled
+from gpu_explain.scenes.draw.box import Box, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.plot import Plot, Tick
 from gpu_explain.scenes.draw.scale import Scale, count_text
-from gpu_explain.scenes.sm_map.facts import by_start, late_starts
-
-LATE = "↓"
+from gpu_explain.scenes.sm_map.facts import by_start
 
 
 def draw_order(m: Measurement, canvas: Canvas, box: Box, now_ns: float, origin: str, *, focused: bool) -> None:
@@ -22,7 +20,7 @@ def draw_order(m: Measurement, canvas: Canvas, box: Box, now_ns: float, origin: 
     room = titled(canvas, box, "WHERE THE FIRST BLOCKS RAN", origin)
     _first(canvas, room, trace)
     below = len(verdicts) + 2
-    chart = Box(box.x, room.y + 4, box.width, max(box.bottom - below - room.y - 4, 0))
+    chart = Box(box.x, room.y + 3, box.width, max(box.bottom - below - room.y - 3, 0))
     if chart.height >= 6 and trace.blocks > 1:
         _draw_drift(canvas, chart, trace, now_ns)
         y = chart.bottom
@@ -37,20 +35,15 @@ def draw_order(m: Measurement, canvas: Canvas, box: Box, now_ns: float, origin: 
 
 
 def _first(canvas: Canvas, room: Box, trace: Trace) -> None:
-    """The first blocks by number: on which SM each ran, and when it started."""
-    late = late_starts(trace)
+    """The first blocks by number: on which SM each ran, and how long after the first of all it started."""
     widest = max(len(str(trace.sms[-1])), 4) + 1
-    for y, word in enumerate(("block", "on SM", "after"), room.y):
+    for y, word in enumerate(("block", "on SM", "after ns"), room.y):
         canvas.put(room.x, y, word, Ink.DIM)
-    for block in range(min(trace.blocks, (room.width - 8) // widest)):
-        end = room.x + 8 + (block + 1) * widest - 1
-        canvas.right(end, room.y, f"{LATE if block in late else ''}{block}", Ink.LOOK if block in late else Ink.STRONG)
+    for block in range(min(trace.blocks, (room.width - 9) // widest)):
+        end = room.x + 9 + (block + 1) * widest - 1
+        canvas.right(end, room.y, str(block), Ink.STRONG)
         canvas.right(end, room.y + 1, str(trace.sm[block]), Ink.WORK_ALT)
         canvas.right(end, room.y + 2, str(trace.start_ns[block]), Ink.DIM)
-    canvas.put(room.x, room.y + 3, "ns", Ink.DIM)
-    if late:
-        said = f"late: started more than {trace.step_ns} ns after a block with a higher number"
-        legend(canvas, room.x + 8, room.y + 3, [(LATE, Ink.LOOK, said)], room.right)
 
 
 def _draw_drift(canvas: Canvas, box: Box, trace: Trace, now_ns: float) -> None:
@@ -108,9 +101,9 @@ def _verdicts(m: Measurement) -> list[tuple[bool, str]]:
         ),
     ]
     if trace.blocks > 1:
-        late = (
-            f"{count_text(unordered)} of {count_text(trace.blocks)} were late" if unordered else "true by chance here"
-        )
+        latest = time_text(int(m.number("launch.latest")))
+        late = f"{count_text(unordered)} of {count_text(trace.blocks)} were late, by up to {latest}"
+        late = late if unordered else "true here, by chance"
         found.append((False, f"In the order of their numbers: {late}."))
         found.append(
             (

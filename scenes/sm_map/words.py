@@ -114,9 +114,10 @@ def _order(m: Measurement) -> Words:
     if blocks == 1:
         look = f"One block has no order. It ran on SM {trace.sm[0]}; another launch may choose another."
     elif late or elsewhere:
+        by = f", by up to {m.quantity('launch.latest').text}" if late else ""
         look = (
-            f"{_some(late, 'block')} of {count_text(blocks)} started after one with a higher number, and launched "
-            f"again {count_text(elsewhere)} ran on another SM. Rely on neither."
+            f"{_some(late, 'block')} of {count_text(blocks)} started after one with a higher number{by}; launched "
+            f"again, {count_text(elsewhere)} ran on another SM. Rely on neither."
         )
     else:
         look = (
@@ -129,6 +130,7 @@ def _order(m: Measurement) -> Words:
         (
             "launch.moved",
             "launch.unordered",
+            "launch.latest",
             "launch.together",
             "",
             "again.elsewhere",

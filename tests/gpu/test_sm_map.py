@@ -30,8 +30,8 @@ def test_every_element_has_its_thread_and_every_warp_its_sm(
     assert found.owners.lane_low[:seen] == found.owners.lane_high[:seen] == tuple(range(seen))
     assert set(found.owners.lane_high[seen:]) <= {-1}
     assert [sm for sm in found.trace.sm for _ in range(found.warps_per_block)] == list(found.warp_sm)
-    # Reads of the timer take their turns on an SM, and those of two warps may be some steps apart.
-    slack = 10 * gpu.device.timer_step_ns
+    # Warps of a block start and stamp one after the other, the first of a launch while their code is still on its way.
+    slack = 1000 + 2 * gpu.device.timer_step_ns
     for warp, (start, end) in enumerate(zip(found.warp_start_ns, found.warp_end_ns, strict=True)):
         block = warp // found.warps_per_block
         assert start <= end <= found.trace.end_ns[block] + slack
@@ -72,7 +72,7 @@ def test_uneven_blocks_wait_as_long_as_their_numbers_say(whole_gpu: Session, lan
     ).trace
     for block, cycles in enumerate(trace.cycles):
         wanted = least + spread * ((block * 2654435761 & 0xFFFFFFFF) >> 22) // 1024
-        assert wanted <= cycles < 1.1 * wanted + 4000
+        assert wanted - 200 <= cycles < 1.1 * wanted + 4000  # the tracer's clock starts a few reads after the kernel's
 
 
 def test_surplus_warps_leave_in_cuda_and_stay_in_triton(gpu: Session) -> None:
