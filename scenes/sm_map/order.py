@@ -9,11 +9,11 @@ from gpu_explain.scenes.draw.box import Box, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.plot import Plot, Tick
-from gpu_explain.scenes.draw.scale import Scale, count_text
+from gpu_explain.scenes.draw.scale import Scale, count_text, time_text
 from gpu_explain.scenes.sm_map.facts import by_start
 
 
-def draw_order(m: Measurement, canvas: Canvas, box: Box, now_ns: float, origin: str, *, focused: bool) -> None:
+def draw_order(m: Measurement, canvas: Canvas, box: Box, now_ns: float, origin: str) -> None:
     """The first blocks as a table, all of them as a curve around their numbers, and what is true of them."""
     trace = m.trace("launch")
     verdicts = _verdicts(m)

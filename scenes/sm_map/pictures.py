@@ -137,4 +137,4 @@ def _charts(canvas: Canvas, box: Box, trace: Trace, capacity: int, now: float) -
 
 
 def _order(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
-    draw_order(m, canvas, box, now_of(m, view), origin_of(view, m.trace("launch")), focused=view.focused)
+    draw_order(m, canvas, box, now_of(m, view), origin_of(view, m.trace("launch")))
