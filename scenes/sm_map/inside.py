@@ -286,7 +286,7 @@ def sm_by_sm(canvas: Canvas, box: Box, trace: Trace, residents: int, now_ns: flo
     """What is left of a tall picture: lanes of the first SMs over time, as the next scene draws them."""
     if box.height < 5:
         return
-    room = titled(canvas, box, "SM BY SM OVER TIME", "height: blocks resident", rule=True)
+    room = titled(canvas, box, "SM BY SM OVER TIME", "height: blocks resident, shade: next round", rule=True)
     # As wide as the time bar above, which leaves room for its last label.
     lanes = Lanes(trace, residents, float(trace.span_ns), now_ns)
     lane_box = Box(room.x, room.y, room.width - len(time_text(trace.span_ns)), 1)

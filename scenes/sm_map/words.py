@@ -229,7 +229,7 @@ def _smaller(m: Measurement) -> Words:
     least, most = counts[0], counts[-1]
     blocks = m.trace(f"sms.{least}.trace").blocks
     wrong = int(sum(m.number(f"sms.{n}.wrong") for n in counts))
-    shown = tuple(f"sms.{n}.{what}" for n in counts for what in ("capacity", "rounds", "waves", "span"))
+    shown = tuple(f"sms.{n}.{what}" for n in counts for what in ("capacity", "waves", "span"))
     return Words(
         about + "The kernel does not notice: the same blocks stand in a longer line.",
         f"{most} SMs are through {count_text(blocks)} blocks after {m.quantity(f'sms.{most}.span').text}, {least} SMs "
