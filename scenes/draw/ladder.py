@@ -17,7 +17,7 @@ from gpu_explain.scenes.draw.ink import Ink
 
 _PLACE, _NAME, _VALUE = 8, 14, 15  # cells for where a rung lies, what it is called, how far it is
 _TIME = 9  # cells kept after the bars for how long each took
-_MOST_GAP = 3
+_MOST_GAP = 4
 
 
 @dataclass(frozen=True)

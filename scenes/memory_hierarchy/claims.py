@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 from gpu_explain.scenes.base import Claim, Measurement, Series, expectation, law
-from gpu_explain.scenes.draw.sizes import KB, MB
 from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, present
 from gpu_explain.scenes.memory_hierarchy.published import OTHERS
 
@@ -79,7 +78,7 @@ def _knees(m: Measurement) -> tuple[Claim, ...]:
     unified = m.number("l1.unified") if m.has("l1.unified") else None
     l1 = m.number("knee.l1") if m.has("knee.l1") else None
     outer = next((name for name in ("knee.far", "knee.l2") if m.has(name)), "")
-    l2 = m.number(outer) / (MB / KB) / m.number("size.l2") if outer else None
+    l2 = m.number(outer) / m.number("size.l2") if outer else None
     sure = [m.number(f"plateau.{level}.sure") for level in CACHED if m.has(f"plateau.{level}.sure")]
     why = m.why_missing("plateau.l1") or "no published size for this compute capability"
     return (

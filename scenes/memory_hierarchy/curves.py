@@ -11,7 +11,7 @@ from gpu_explain.scenes.draw.logplot import LogPlot, size_ticks
 from gpu_explain.scenes.draw.plot import Tick
 from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sizes import KB, MB, rate_text, size_text
-from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, short
+from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, knee_bytes, short
 from gpu_explain.scenes.memory_hierarchy.playing import origin, played
 
 KNEES = ("l1", "l2", "far")
@@ -24,7 +24,7 @@ def _found(m: Measurement) -> tuple[str, ...]:
 def _end(m: Measurement, level: str) -> float:
     """Where a level's plateau ends, in bytes; the curve's end where it ends nowhere."""
     if m.has(f"knee.{level}"):
-        return m.number(f"knee.{level}") * KB
+        return knee_bytes(m, level)
     return m.one_series("staircase").x[-1]
 
 
@@ -125,10 +125,9 @@ def _table(m: Measurement, canvas: Canvas, box: Box, found: tuple[str, ...]) -> 
         x = canvas.put(x, y, f"{q.number:>6.0f} cycles {q.note.removeprefix('= '):>8}", Ink.MEASURED)
         ends = f"   from {size_text(m.number(f'plateau.{level}.start') * KB)}"
         if m.has(f"knee.{level}"):
-            knee = m.quantity(f"knee.{level}")
-            ends += f" to {size_text(knee.number * KB)}"
-            if x + len(ends) + 30 < room.right:
-                ends += f" (not at {size_text((knee.high or 0) * KB)})"
+            ends += f" to {size_text(knee_bytes(m, level))}"
+            beyond = f" ({m.quantity(f'knee.{level}').note})"
+            ends += beyond if x + len(ends) + len(beyond) + 12 < room.right else ""
         canvas.put(x, y, ends, Ink.DIM)
         canvas.right(room.right, y, f"sure {sure:>3} %", Ink.DIM)
 
@@ -174,9 +173,7 @@ def bandwidth(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
 
 
 def _rates(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
-    room = titled(
-        canvas, box, "WHO DELIVERS HOW MUCH", origin(view, "CUDA, the best footprint of each level"), rule=True
-    )
+    room = titled(canvas, box, "WHO DELIVERS HOW MUCH", origin(view, "CUDA, all SMs together"), rule=True)
     names = {"l1": "L1s", "l2": "L2", "dram": "DRAM", "host": "host"}
     rates = [(names[level], m.number(f"read.{level}")) for level in names]
     high = max(rate for _, rate in rates)

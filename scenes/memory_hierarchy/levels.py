@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpu_explain.scenes.base import Device, Measurement
+from gpu_explain.scenes.draw.sizes import KB, MB
 
 LEVELS = ("registers", "shared", "l1", "l2", "far", "dram", "host")
 """From near to far; ``far`` is the L2's other half, which not every GPU has."""
@@ -23,6 +24,9 @@ PLACES = {
     "host": "host",
 }
 """Where a level lies."""
+
+KNEE_UNITS = {"l1": (KB, "KB"), "l2": (MB, "MB"), "far": (MB, "MB"), "dram": (MB, "MB")}
+"""In which unit the end of a level is given: its size in bytes, and its name."""
 
 LINE = 128
 
@@ -61,6 +65,11 @@ def present(m: Measurement) -> tuple[str, ...]:
 def has_halves(m: Measurement) -> bool:
     """Whether two plateaus of the L2 were found."""
     return m.has("level.far")
+
+
+def knee_bytes(m: Measurement, level: str) -> float:
+    """Where a level's plateau ends, in bytes. Raises ``KeyError`` where it ends nowhere."""
+    return m.number(f"knee.{level}") * KNEE_UNITS[level][0]
 
 
 def footprints(device: Device) -> tuple[int, ...]:

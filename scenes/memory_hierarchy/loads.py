@@ -103,7 +103,7 @@ def distance(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         "HOW FAR: THREE RINGS",
         origin(view, "█ single loads, the slowest 5 % lie beyond"),
     )
-    low = min(one.x[0] for one in series)
+    low = min(one.x[0] for one in series) - 5 * WIDE
     high = max(one.x[-1] for one in series)
     columns = Columns.fit(room, low, high, grain=WIDE)
     each = max((room.height - 2) // 3, 2)

@@ -11,6 +11,7 @@ from gpu_explain.scenes.draw.sizes import KB, MB, rate_text, size_text
 from gpu_explain.scenes.memory_hierarchy import published
 from gpu_explain.scenes.memory_hierarchy.levels import (
     CACHED,
+    KNEE_UNITS,
     footprints,
     label,
     name_plateaus,
@@ -27,7 +28,7 @@ RING = (
     "One thread follows a ring of addresses, one random cycle through every 128-byte line of the footprint, the whole"
     " ring read once before in the same order; the largest L1 that the GPU offers; cycles of the SM over loads."
 )
-WIDE = 8
+WIDE = 4
 """Cycles in one column of the histograms that compare footprints."""
 BEYOND = 0.05
 """Share of the loads, the slowest, that histograms leave out: they met a refresh or a miss of the address translation
@@ -168,19 +169,21 @@ def _plateau(level: str, one: Any, halves: bool) -> tuple[Quantity, ...]:
     )
     if one.beyond is None:
         return start, sure
+    unit, unit_name = KNEE_UNITS[level]
     return (
         start,
         measured(
             f"knee.{level}",
             f"  {called} ends at",
-            one.end / KB,
-            "KB",
-            "Largest footprint still on the plateau; the next one measured is on it no more. 1 KB is 1024 bytes.",
-            high=one.beyond / KB,
-            low=one.end / KB,
+            one.end / unit,
+            unit_name,
+            f"Largest footprint still on the plateau; at the next one measured, {size_text(one.beyond)}, the load takes"
+            " longer. 1 KB is 1024 bytes.",
+            high=one.beyond / unit,
+            low=one.end / unit,
             inputs=("staircase",),
             source="kernels/plateaus.py",
-            note=f"= {size_text(one.end)}; at {size_text(one.beyond)} no more",
+            note=f"not at {size_text(one.beyond)}",
         ),
         sure,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpu_explain.scenes.base import Choice, Chosen, Device, Measurement, Parameter
-from gpu_explain.scenes.draw.sizes import KB, size_text
+from gpu_explain.scenes.draw.sizes import KB, MB
 from gpu_explain.scenes.memory_hierarchy.levels import LEVELS, LINE, present
 
 FOLLOWED = ("shared", "l1", "l2", "far", "dram", "host")
@@ -20,7 +20,7 @@ def parameters(device: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ..
         ("far", device.l2_bytes * 13 // 16),
         ("dram", device.l2_bytes * 4),
     )
-    names = {"shared": "shared", "l1": "L1", "l2": "L2", "far": "far L2", "dram": "DRAM", "host": "host"}
+    names = {"shared": "shared", "l1": "L1", "l2": "L2", "far": "far", "dram": "DRAM", "host": "host"}
     return (
         Parameter(
             "level",
@@ -31,13 +31,18 @@ def parameters(device: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ..
         ),
         Parameter(
             "footprint",
-            "loads in",
-            tuple(Choice(name, kilobytes(size), size_text(kilobytes(size) * KB)) for name, size in sizes),
+            "ring",
+            tuple(Choice(name, kilobytes(size), _label(size)) for name, size in sizes),
             "l2",
             typed=(1, device.l2_bytes * 4 // KB),
             help="Size in KB of the ring whose loads are timed one by one: what fits into the L1, the L2, neither.",
         ),
     )
+
+
+def _label(size: int) -> str:
+    """A size in as few letters as say it: ``114K``, ``49M``."""
+    return f"{round(size / MB, 1 if size < 10 * MB else None):g}M" if size >= MB else f"{size // KB}K"
 
 
 def kilobytes(size: int) -> int:

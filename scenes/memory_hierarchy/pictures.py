@@ -9,12 +9,14 @@ from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.ladder import Ladder, Rung, draw_ladder
+from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.memory_hierarchy.curves import bandwidth, staircase
 from gpu_explain.scenes.memory_hierarchy.levels import CACHED, PLACES, has_halves, label, present, short
 from gpu_explain.scenes.memory_hierarchy.loads import distance, single
 from gpu_explain.scenes.memory_hierarchy.parameters import followed
 from gpu_explain.scenes.memory_hierarchy.playing import origin, pace, played
 from gpu_explain.scenes.memory_hierarchy.published import OTHERS
+from gpu_explain.scenes.memory_hierarchy.words import as_seconds
 
 __all__ = ["frame", "move", "pace"]
 
@@ -76,9 +78,30 @@ def _ladder(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     below = draw_ladder(
         canvas, room.inside(bottom=2 if room.height >= 16 else 0), Ladder(rungs, levels.index(level), now, end)
     )
-    if now >= target and below < room.bottom:
-        y = below + 1 if below + 2 < room.bottom else below
-        paragraph(canvas, Box(room.x, y, room.width, room.bottom - y), _conclusion(m, level), Ink.LOOK)
+    room = room.inside(top=below - room.y)
+    if room.height >= len(levels) + 6:
+        table = len(levels) + 3
+        _waiting(m, view, canvas, Box(box.x, room.bottom - table, box.width, table), levels)
+        room = room.inside(bottom=table)
+    if now >= target and room.height:
+        free = room.inside(top=1 if room.height >= 2 + (room.width < 100) else 0)
+        paragraph(canvas, free, _conclusion(m, level), Ink.LOOK)
+
+
+def _waiting(m: Measurement, view: View, canvas: Canvas, box: Box, levels: tuple[str, ...]) -> None:
+    """What the distances mean to a person and to the thread."""
+    room = titled(canvas, box, "IF A CYCLE WERE A SECOND", origin(view, "○ the same figures, computed"), rule=True)
+    heads = ("you would wait", "additions meanwhile")
+    columns = (room.x + 17, room.x + 37)
+    for x, head in zip(columns, heads, strict=True):
+        canvas.right(x + 16, room.y, head, Ink.DIM)
+    for row, level in enumerate(levels, 1):
+        cycles, y = m.number(f"level.{level}"), room.y + row
+        canvas.put(room.x, y, label(level, halves=has_halves(m)), Ink.TEXT)
+        canvas.right(columns[0] + 16, y, as_seconds(cycles), Ink.COMPUTED)
+        if level != "registers":
+            adds = cycles / m.number("level.registers")
+            canvas.right(columns[1] + 16, y, count_text(round(adds)), Ink.COMPUTED)
 
 
 def _called(level: str, m: Measurement) -> str:
@@ -122,7 +145,9 @@ def _others(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     for level, cycles in here.items():
         name = short(level, halves="far" in here)
         free = canvas.put(max(column(cycles) - len(name) // 2, free), y, name, Ink.STRONG) + 1
-    gap = min(max((room.bottom - y - 2) // len(rows) - 1, 0), 2)
+    sources = tuple(dict.fromkeys(one.source for one in OTHERS))
+    foot = len(sources) + 2 if room.height >= 2 * len(rows) + len(sources) + 5 else 0
+    gap = min(max((room.bottom - foot - y - 1) // len(rows) - 1, 0), 3)
     shown = round(played(m, view) * len(rows))
     for index, (name, levels, ours) in enumerate(rows):
         row = y + 1 + index * (gap + 1)
@@ -133,3 +158,6 @@ def _others(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         for level in sorted(levels, key=levels.__getitem__):
             ink = Ink.MEASURED if ours else Ink.PUBLISHED
             canvas.put(column(levels[level]), row, f"{'●' if ours else '◇'}{levels[level]:.0f}", ink)
+    for row, source in enumerate(sources if foot else ()):
+        by = ", ".join(one.name for one in OTHERS if one.source == source)
+        canvas.put(room.x, room.bottom - len(sources) + row, f"◇ {by}: {source.partition(' (')[0]}", Ink.DIM)

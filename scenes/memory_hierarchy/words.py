@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpu_explain.scenes.base import Measurement, Words
 from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sizes import KB, MB, rate_text, size_text
-from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, label, present, short
+from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, knee_bytes, label, present, short
 from gpu_explain.scenes.memory_hierarchy.parameters import followed
 from gpu_explain.scenes.memory_hierarchy.published import OTHERS
 
@@ -35,13 +35,13 @@ def listed(items: list[str]) -> str:
 
 def knee_text(m: Measurement, level: str) -> str:
     """Where a level's plateau ends, as a size."""
-    return size_text(m.number(f"knee.{level}") * KB)
+    return size_text(knee_bytes(m, level))
 
 
 def _ladder(m: Measurement) -> Words:
     level = followed(m)
     called = label(level, halves=has_halves(m))
-    called = called if called.startswith(("L", "D")) else f"the {called}" if level == "host" else called
+    called = "the host's memory" if level == "host" else called
     note = m.quantity(f"level.{level}").note.removeprefix("= ")
     asked = str(m.value("level"))
     instead = "" if asked == level else " This GPU's L2 shows no far half, so the dot goes to the L2."
@@ -59,7 +59,7 @@ def _staircase(m: Measurement) -> Words:
     found = [level for level in CACHED if m.has(f"plateau.{level}.sure")]
     shown: list[str] = []
     for level in CACHED:
-        shown += [name for name in (f"level.{level}", f"knee.{level}", f"plateau.{level}.sure") if m.has(name)]
+        shown += [name for name in (f"level.{level}", f"knee.{level}") if m.has(name)]
     if found:
         count = {1: "one level", 2: "two levels", 3: "three levels", 4: "four levels"}[len(found)]
         look = f"Count the stairs: {count}, at {listed([cycles(m, f'level.{level}') for level in found])} cycles."
@@ -86,7 +86,7 @@ def _single(m: Measurement) -> Words:
     centres = [cycles(m, f"heap.{n}") for n in range(1, heaps + 1)]
     first = (
         f"{count_text(latency.n)} loads around a ring of {size}, each timed on its own (reading the clock is in it, "
-        f"{cycles(m, 'single.floor')} cycles). "
+        f"{m.number('single.floor'):.0f} cycles). "
     )
     shown = (
         "single.latency",
@@ -172,11 +172,12 @@ def _distance(m: Measurement) -> Words:
 def _bandwidth(m: Measurement) -> Words:
     l1, l2, dram, host = (m.number(f"read.{level}") for level in ("l1", "l2", "dram", "host"))
     cuda, triton = m.one_series("read.CUDA"), m.one_series("read.Triton")
-    ratios = sorted(b / a for a, b in zip(cuda.y, triton.y, strict=True))
-    middle = ratios[len(ratios) // 2]
-    alike = "The Triton kernel reads as fast as the CUDA one." if 0.95 <= middle <= 1.05 else (
-        f"The Triton kernel reads at {middle:.2f} times the CUDA one's rate."
-    )  # fmt: skip
+    ratios = [b / a for a, b in zip(cuda.y, triton.y, strict=True)]
+    alike = (
+        "The Triton kernel reads as fast as the CUDA one."
+        if min(ratios) >= 0.9 and max(ratios) <= 1.1
+        else f"The Triton kernel reads at {min(ratios):.2f} to {max(ratios):.2f} times the CUDA one's rate."
+    )
     apart = f"{l2 / dram:.1f} times what DRAM delivers" if l2 > 1.05 * dram else "no more than DRAM"
     return Words(
         "Latency is how long one load takes. Bandwidth is how many bytes arrive in a second when thousands of threads "

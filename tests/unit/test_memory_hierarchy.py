@@ -217,7 +217,7 @@ FAULTS: dict[str, tuple[tuple[tuple[str, str], ...], Callable[[Measurement], Mea
     "dram-is-far": ((), lambda m: _change(m, "staircase", _quantity("level.dram", 300.0))),
     "host-is-farthest": ((), lambda m: _change(m, "chains", _quantity("level.host", 660.0))),
     "l1-ends-where-it-should": ((), lambda m: _change(m, "staircase", _quantity("knee.l1", 96.0))),
-    "l2-ends-where-it-should": ((), lambda m: _change(m, "staircase", _quantity("knee.far", 6000.0))),
+    "l2-ends-where-it-should": ((), lambda m: _change(m, "staircase", _quantity("knee.far", 6.0))),
     "plateaus-are-sure": ((), lambda m: _change(m, "staircase", _quantity("plateau.l2.sure", 55))),
     "singles-agree-with-the-chain": ((), lambda m: _change(m, "single", _quantity("single.mean", 17.0))),
     "l2-answers-differ": ((), lambda m: _change(m, "single", _quick)),
