@@ -70,8 +70,8 @@ def _inside(m: Measurement) -> Words:
     last, idle = int(m.number("grid.last")), int(m.number("grid.idle_warps"))
     stay = f"{per_block} warps stay" if per_block > 1 else "one warp stays"
     paragraph = (
-        f"The same launch, half way through. Step in: SM, block, warp, lane. A block's {stay} on its SM; a warp is "
-        f"{width} threads that run together, and its {width} lanes have {width} neighbouring elements."
+        f"The same launch, half way through. A block's {stay} on its SM; a warp is {width} threads that run "
+        f"together, and its {width} lanes have {width} neighbouring elements."
     )
     total, threads = int(m.value("elements")), m.value("threads")
     wrong = total - int(m.number("grid.signed")) + int(m.number("grid.strangers"))
@@ -83,7 +83,7 @@ def _inside(m: Measurement) -> Words:
     triton = str(m.value("language")) == "Triton"
     if idle and not triton:
         paragraph += (
-            f" The last block has only {_some(last, 'element')}: {_some(idle, 'warp')} of it "
+            f" The last block has only {_some(last, 'element')}: {_some(idle, 'warp')} "
             f"{'is' if idle == 1 else 'are'} done after {m.quantity('grid.idle_ns').text}."
         )
     return Words(
@@ -93,10 +93,8 @@ def _inside(m: Measurement) -> Words:
             "grid.warps_per_block",
             "grid.warps",
             "grid.astray",
-            "",
             "grid.signed",
             "grid.strangers",
-            "",
             "grid.last",
             "grid.idle_warps",
             "grid.idle_ns",
@@ -221,8 +219,8 @@ def _smaller(m: Measurement) -> Words:
         int(q.name.split(".")[1]) for q in m.quantities if q.name.startswith("sms.") and q.name.endswith(".seen")
     )
     about = (
-        "Because no block may rely on another, blocks may run in any order, on any number of SMs. A green context "
-        "hands the launch only some of them: a smaller GPU, for real. "
+        "Since no block may rely on another, they may run in any order, on any number of SMs. A green context "
+        "is a smaller GPU, for real. "
     )
     if not counts:
         return Words(about, f"This could not be measured here: {m.why_missing('smaller')}.", ())
@@ -231,7 +229,7 @@ def _smaller(m: Measurement) -> Words:
     wrong = int(sum(m.number(f"sms.{n}.wrong") for n in counts))
     shown = tuple(f"sms.{n}.{what}" for n in counts for what in ("capacity", "waves", "span"))
     return Words(
-        about + "The kernel does not notice: the same blocks stand in a longer line.",
+        about + "The kernel does not notice: the line is longer.",
         f"{most} SMs are through {count_text(blocks)} blocks after {m.quantity(f'sms.{most}.span').text}, {least} SMs "
         f"after {m.quantity(f'sms.{least}.span').text}. "
         + ("The result is the same." if not wrong else f"{_some(wrong, 'element')} went astray."),
