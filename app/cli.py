@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 Without options: the walkthrough, live when a GPU is usable, else from the bundled recording.
+gpu-explain doctor [--deep] [--json] says what is and is not usable here, and what mends it.
 
 exit codes of --run-all
   0  every law held, on the GPU or on the recording that --replay asked for
@@ -29,11 +30,21 @@ exit codes of --run-all
   3  nothing failed, but no GPU was usable: the bundled recording's claims were checked instead
 """
 
+_DOCTOR_EPILOG = """\
+It changes nothing on this machine. Without --deep it takes a second or two.
+
+exit codes
+  0  live mode will work
+  1  a GPU is here, and something stops us
+  2  wrong usage
+  3  no GPU here: replay only
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code. A fault is one sentence, a traceback only with GPU_EXPLAIN_DEBUG."""
     try:
-        code = _run(_parser().parse_args(arguments))
+        code = _run(_parsed(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
     except ProblemError as error:
         if _debugging():
@@ -60,6 +71,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """What was asked for. ``doctor`` has options of its own, and they stay out of the way of all others."""
+    if arguments and arguments[0] == "doctor":
+        return _doctor_parser().parse_args(arguments[1:])
+    return _parser().parse_args(arguments)
+
+
+def _doctor_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gpu-explain doctor",
+        description="What is and is not usable here, how we know, and the command that mends it.",
+        epilog=_DOCTOR_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(doctor=True)
+    parser.add_argument("--deep", action="store_true", help="also compile, launch, profile and check kernels")
+    parser.add_argument("--json", action="store_true", help="as JSON, without anything that names you or the machine")
+    return parser
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="gpu-explain",
@@ -68,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.set_defaults(doctor=False)
     parser.add_argument("--version", action="version", version=f"gpu-explain {__version__}")
     parser.add_argument("--list", action="store_true", help="list the scenes: number, id, title")
     parser.add_argument("--scene", action="append", metavar="ID", help="start there (an id or a number)")
@@ -101,6 +134,10 @@ def _count(least: int) -> Callable[[str], int]:
 
 
 def _run(given: argparse.Namespace) -> int:
+    if given.doctor:
+        from gpu_explain.app.doctor.command import doctor
+
+        return doctor(deep=given.deep, json=given.json)
     if given.list:
         return _list()
     _check_usage(given)
@@ -136,7 +173,9 @@ def _check_usage(given: argparse.Namespace) -> None:
 
 
 def _usage(what: str, remedy: str) -> ProblemError:
-    return ProblemError(Problem("usage", what, "", remedy))
+    from gpu_explain.scenes.base.conditions import problem
+
+    return ProblemError(problem("usage", what=what, remedy=remedy))
 
 
 # ---------------------------------------------------------------- where measurements come from
@@ -224,8 +263,10 @@ def _check_shown(source: Source, scenes: Sequence[Scene], no_gpu: Problem | None
     for scene in scenes:
         why = source.can_show(scene)
         if why:
-            remedy = no_gpu.sentence if no_gpu else "Run it live on a GPU"
-            raise ProblemError(Problem("not-recorded", f"{scene.id} cannot be checked", why, remedy))
+            from gpu_explain.scenes.base.conditions import problem
+
+            unfit = problem("cannot-show", scene=scene.id, why=why)
+            raise ProblemError(replace(unfit, remedy=no_gpu.sentence) if no_gpu else unfit)
 
 
 def _write(path: str, data: bytes, *, mode: Literal["wb", "ab"] = "wb") -> None:
@@ -239,7 +280,9 @@ def _write(path: str, data: bytes, *, mode: Literal["wb", "ab"] = "wb") -> None:
         with Path(path).expanduser().open(mode) as file:
             file.write(data)
     except OSError as error:
-        raise ProblemError(Problem("cannot-write", f"{path} cannot be written", str(error))) from None
+        from gpu_explain.scenes.base.conditions import problem
+
+        raise ProblemError(problem("cannot-write", where=path, evidence=str(error))) from None
 
 
 def _unset_sentence(source: Source) -> str:
@@ -263,7 +306,9 @@ def _walk(given: argparse.Namespace) -> int:
     source, notice = _choose_source(given, retries=1)
     unset = _unset_sentence(source)
     if notice is None and unset:
-        notice = Problem("environment", unset)
+        from gpu_explain.scenes.base.conditions import problem
+
+        notice = problem("environment", evidence=unset)
     from gpu_explain.app.walkthrough import run
 
     try:

@@ -18,6 +18,7 @@ from gpu_explain.app.environment import worker_environment
 from gpu_explain.app.source import Event, Listener, Lost
 from gpu_explain.app.worker_process import Ending, WorkerProcess
 from gpu_explain.scenes.base import Device, Neighbour, Problem, Scene
+from gpu_explain.scenes.base.conditions import problem
 from gpu_explain.scenes.base.protocol import Failed, Measured, Progress, Ready, Reply
 
 WORKER = (sys.executable, "-P", "-m", "gpu_explain.kernels.worker")
@@ -286,9 +287,7 @@ class LiveSource:
             self._worker = WorkerProcess(self._command, self._environ, self._hear, self._end)
         except OSError as error:
             why = f"{self._command[0]} could not be started ({error})"
-            return self._gone(
-                Problem("worker-start", "The GPU worker does not start", why, "Install gpu-explain again")
-            )
+            return self._gone(problem("worker-start", evidence=why))
         return []
 
     def _overdue(self) -> list[Event]:
@@ -345,30 +344,27 @@ class LiveSource:
 
 
 def _doing(scene: Scene | None) -> str:
-    return f"while measuring {scene.id}" if scene else "while nothing was being measured"
+    return f"measuring {scene.id}" if scene else "nothing was being measured"
 
 
 def _crashed(scene: Scene | None, ending: Ending, *, opening: bool) -> Problem:
-    when = "while opening the GPU" if opening else _doing(scene)
+    doing = "opening the GPU" if opening else _doing(scene)
     why = ending.text[0].upper() + ending.text[1:]
     if ending.code == -9:
         why += "; the system does so when memory runs out"
-    return Problem("worker-died", f"The GPU worker died {when}", why, "Run it again", ending.output)
+    return problem("worker-died", doing=doing, evidence=why, detail=ending.output)
 
 
 def _hung(scene: Scene | None, output: str) -> Problem:
-    what = f"The GPU worker did not finish {scene.id} in time" if scene else "The GPU could not be opened in time"
-    why = "It was ended; a kernel that never ends and a GPU that others keep busy look alike"
-    return Problem("worker-hung", what, why, "Run it again, or look at nvidia-smi", output)
+    return problem("worker-hung", doing=_doing(scene) if scene else "opening the GPU", detail=output)
 
 
 def _idle(seconds: float) -> Problem:
-    why = f"Nothing was measured for {seconds / 60:.0f} minutes, and others may want the GPU"
-    return Problem("idle", "The GPU was released", why, "The next measurement opens it again")
+    return problem("idle", minutes=f"{seconds / 60:.0f}")
 
 
 def _cancelled() -> Problem:
-    return Problem("cancelled", "Cancelled")
+    return problem("cancelled")
 
 
 def _nobody(event: Event) -> None:

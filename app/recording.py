@@ -33,13 +33,13 @@ from gpu_explain.scenes.base import (
     Measurement,
     Neighbour,
     Parameter,
-    Problem,
     ProblemError,
     Quantity,
     Series,
     SourceText,
     Trace,
 )
+from gpu_explain.scenes.base.conditions import problem
 
 _T = TypeVar("_T")
 
@@ -168,7 +168,7 @@ def unpack(data: bytes, where: str) -> SceneRecording:
             where,
             f"It has schema {header.schema} (gpu-explain {header.gpu_explain[:20]}), this gpu-explain {__version__} "
             f"reads schema {SCHEMA}",
-            "Install a newer gpu-explain" if newer else "Record it again: gpu-explain --run-all --record PATH",
+            "newer-recording" if newer else "older-recording",
         )
     file = _decode(text, _File, where)
     if not file.measurements:
@@ -176,10 +176,9 @@ def unpack(data: bytes, where: str) -> SceneRecording:
     return SceneRecording(file.scene, file.gpu_explain, tuple(_restored(file, m, where) for m in file.measurements))
 
 
-def refuse(where: str, why: str, remedy: str = "") -> NoReturn:
-    """Raise the one kind of problem that a recording can have."""
-    remedy = remedy or "Get it again, or replay the bundled one: gpu-explain --replay"
-    raise ProblemError(Problem("bad-recording", f"{where} cannot be replayed", why, remedy))
+def refuse(where: str, why: str, id: str = "bad-recording") -> NoReturn:
+    """Raise the kind of problem that a recording can have: that condition, at that place."""
+    raise ProblemError(problem(id, where=where, why=why))
 
 
 def _keep(table: dict[str, Any], value: Any) -> str:

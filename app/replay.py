@@ -9,6 +9,7 @@ from gpu_explain.app.recording import SceneRecording, refuse
 from gpu_explain.app.shelf import Shelf, bundled, open_shelf
 from gpu_explain.app.source import Event, Listener
 from gpu_explain.scenes.base import Device, Measurement, Neighbour, Problem, ProblemError, Scene
+from gpu_explain.scenes.base.conditions import problem
 from gpu_explain.scenes.base.protocol import Failed, Measured, Ready
 
 
@@ -72,7 +73,7 @@ class RecordedSource:
             refuse(
                 f"{self.shelf.name}: {scene.id}",
                 f"It was recorded by gpu-explain {found.gpu_explain}, whose scene had other parts",
-                "Record it again: gpu-explain --run-all --record PATH",
+                "older-recording",
             )
         return found.measurements
 
@@ -108,12 +109,7 @@ class RecordedSource:
         if measurement is None:
             return Failed(
                 id,
-                Problem(
-                    "not-recorded",
-                    "This combination was not recorded",
-                    "A recording holds every choice alone, the others at their defaults",
-                    "Set the other parameters back, or run it live on a GPU",
-                ),
+                problem("not-recorded"),
             )
         return Measured(id, measurement)
 
@@ -130,7 +126,7 @@ class RecordedSource:
 
     def _load(self, id: str) -> SceneRecording | Problem:
         if id not in self.shelf.scenes:
-            return Problem("not-recorded", f"{id} is not in this recording", "", "Run it live on a GPU")
+            return problem("scene-not-recorded", scene=id)
         try:
             found = self.shelf.read(id)
             if found.device.name != self._first.device.name:
@@ -151,7 +147,7 @@ class RecordedSource:
                 fault = fault or error
             else:
                 return found
-        raise fault or ProblemError(Problem("bad-recording", f"{self.shelf.name} holds no recording"))
+        raise fault or ProblemError(problem("bad-recording", where=self.shelf.name, why="It holds no recording"))
 
 
 def open_recording(path: str = "") -> RecordedSource:
@@ -160,14 +156,7 @@ def open_recording(path: str = "") -> RecordedSource:
         return RecordedSource(open_shelf(path))
     shelf = bundled()
     if shelf is None:
-        raise ProblemError(
-            Problem(
-                "no-recording",
-                "There is no bundled recording to replay",
-                "This copy of gpu-explain was built without scenes/recordings",
-                "Name one (gpu-explain --replay PATH), or install gpu-explain again",
-            )
-        )
+        raise ProblemError(problem("no-recording"))
     return RecordedSource(shelf)
 
 

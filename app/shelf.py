@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import IO
 
 from gpu_explain.app.recording import MOST_BYTES, SceneRecording, pack, refuse, unpack
-from gpu_explain.scenes.base import Measurement, Problem, ProblemError
+from gpu_explain.scenes.base import Measurement, ProblemError
+from gpu_explain.scenes.base.conditions import problem
 
 SUFFIX = ".json.gz"
 _MOST_FILES = 1000
@@ -65,15 +66,7 @@ def open_shelf(path: str) -> Shelf:
     """
     place = Path(path).expanduser()
     if not place.exists():
-        raise ProblemError(
-            Problem(
-                "no-recording",
-                f"{path} cannot be replayed",
-                "There is no such file or folder",
-                "A recording is the folder or zip that gpu-explain --run-all --record PATH wrote; "
-                "gpu-explain --replay alone shows the bundled one",
-            )
-        )
+        raise ProblemError(problem("recording-not-there", where=path))
     if place.is_dir():
         return Shelf(path, _in_folder(place, path))
     if place.name.endswith(SUFFIX):
@@ -120,9 +113,7 @@ class Recorder:
                 self._resume(Shelf(path, _openers(self.path)))
             _probe(self.path.parent if self._zip else self.path)
         except OSError as error:
-            raise ProblemError(
-                Problem("cannot-write", f"Nothing can be recorded at {path}", str(error), "Name another place")
-            ) from None
+            raise ProblemError(problem("cannot-write", where=path, evidence=str(error))) from None
 
     def write(self, measurements: tuple[Measurement, ...]) -> None:
         """Write (or replace) the recording of one scene; what was there stays until the new one is complete.
@@ -133,12 +124,7 @@ class Recorder:
         scene, device = measurements[0].scene, measurements[0].device.name
         if self._device and device != self._device:
             raise ProblemError(
-                Problem(
-                    "other-gpu",
-                    f"{scene} was not recorded at {self.path}",
-                    f"That recording was made on {self._device}, this one on {device}",
-                    "Name another place: a recording belongs to one GPU",
-                )
+                problem("other-gpu", scene=scene, where=str(self.path), there=self._device, here=device)
             )
         self._device = device
         data = pack(measurements)
@@ -149,9 +135,8 @@ class Recorder:
             else:
                 _replace(self.path / f"{scene}{SUFFIX}", lambda file: file.write(data))
         except OSError as error:
-            raise ProblemError(
-                Problem("cannot-write", f"{scene} could not be recorded at {self.path}", str(error), "Make room there")
-            ) from None
+            why = f"{scene} was not recorded: {error}"
+            raise ProblemError(problem("cannot-write", where=str(self.path), evidence=why)) from None
 
     def _resume(self, shelf: Shelf) -> None:
         """Go on with a recording that is there already; its scenes stay unless they are recorded again."""

@@ -6,9 +6,11 @@ import codecs
 from collections.abc import Mapping
 from typing import TextIO
 
+from gpu_explain.scenes.base.conditions import problem
 from gpu_explain.scenes.base.problem import Problem
 
-_HEADLESS = "gpu-explain --run-all needs no terminal"
+CANNOT_PLACE = {"", "dumb", "unknown"}
+"""Values of TERM for terminals that cannot place letters on a screen."""
 
 
 def why_not_here(environ: Mapping[str, str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> Problem | None:
@@ -19,21 +21,16 @@ def why_not_here(environ: Mapping[str, str], stdin: TextIO, stdout: TextIO, stde
     """
     for name, stream in (("input", stdin), ("output", stdout), ("error", stderr)):
         if not stream.isatty():
-            return Problem("no-terminal", "The walkthrough needs a terminal", f"Standard {name} is not one", _HEADLESS)
-    if environ.get("TERM", "") in {"", "dumb", "unknown"}:
-        why = f"TERM is {environ.get('TERM', '')!r}: it cannot place letters on the screen"
-        return Problem("dumb-terminal", "The walkthrough cannot be drawn on this terminal", why, _HEADLESS)
-    if not _is_utf8(stdout.encoding):
-        return Problem(
-            "no-utf8",
-            "The walkthrough needs a UTF-8 terminal",
-            f"This one is set to {stdout.encoding}",
-            "Run it as: LC_ALL=C.UTF-8 gpu-explain",
-        )
+            return problem("no-terminal", evidence=f"Standard {name} is not one")
+    if environ.get("TERM", "") in CANNOT_PLACE:
+        return problem("dumb-terminal", evidence=f"TERM is {environ.get('TERM', '')!r}")
+    if not is_utf8(stdout.encoding):
+        return problem("no-utf8", evidence=f"This one is set to {stdout.encoding}")
     return None
 
 
-def _is_utf8(encoding: str | None) -> bool:
+def is_utf8(encoding: str | None) -> bool:
+    """Whether a stream of that encoding can write every letter."""
     try:
         return codecs.lookup(encoding or "ascii").name == "utf-8"
     except LookupError:

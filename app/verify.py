@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import queue
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -28,6 +29,7 @@ from gpu_explain.scenes.base import (
     ProblemError,
     Scene,
 )
+from gpu_explain.scenes.base.conditions import problem
 from gpu_explain.scenes.base.protocol import Failed, Measured, Progress, Ready
 
 LOST_WORKER = {"worker-died", "worker-hung", "worker-start"}
@@ -294,4 +296,5 @@ def _check(asker: Asker, scene: Scene, chosen: Mapping[str, str]) -> Check:
 
 def _scene_problem(scene: Scene, what: str, error: Exception) -> Problem:
     why = f"{type(error).__name__}: {error}"
-    return Problem("scene-broken", f"{scene.id}: {what}", why, "This is a fault of gpu-explain; please report it")
+    detail = "".join(traceback.format_exception(error)).rstrip()
+    return problem("scene-broken", what=f"{scene.id}: {what}", why=why, detail=detail)

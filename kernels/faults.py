@@ -1,78 +1,42 @@
-"""Turns whatever went wrong in the worker into a sentence."""
+"""Turns whatever went wrong in the worker into a sentence of the catalogue (``scenes/base/conditions``)."""
 
 from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from gpu_explain.scenes.base import Problem, ProblemError
+from gpu_explain.scenes.base.conditions import Condition, code_in, condition, problem, recognise
 
 _ROOT = Path(__file__).parent.parent
-
-# Errors after which a CUDA context answers every call with the same error (cudaError_t / CUresult numbers).
-_STICKY = {
-    "illegal memory access": 700,
-    "ILLEGAL_ADDRESS": 700,
-    "launch timed out": 702,
-    "LAUNCH_TIMEOUT": 702,
-    "device-side assert": 710,
-    "ERROR_ASSERT": 710,
-    "illegal instruction": 715,
-    "ILLEGAL_INSTRUCTION": 715,
-    "misaligned address": 716,
-    "MISALIGNED_ADDRESS": 716,
-    "invalid program counter": 718,
-    "INVALID_PC": 718,
-    "unspecified launch failure": 719,
-    "LAUNCH_FAILED": 719,
-    "uncorrectable ECC": 214,
-    "ECC_UNCORRECTABLE": 214,
-}
-_MEANING = {
-    700: "A kernel read or wrote memory that is not its own",
-    702: "A kernel ran longer than the display's watchdog allows",
-    214: "The GPU reported a memory error that it cannot correct",
-}
 
 
 def problem_of(error: BaseException, *, doing: str, alive: Callable[[], object]) -> Problem:
     """The problem behind an exception.
 
     ``doing`` says what was being done, in words. ``alive`` is called to find out whether the GPU still answers: when
-    it raises, the problem is sticky, whatever the exception said.
+    it raises, the problem is sticky, whatever the exception said. An error that is none of the known ones shows its
+    own text and where it happened.
     """
     detail = "".join(traceback.format_exception(error)).rstrip()
     if isinstance(error, ProblemError):
         return error.problem
-    text = str(error)
-    code = next((number for phrase, number in _STICKY.items() if phrase in text), None)
-    dead = _raises(alive)
-    if code is None and dead is not None:
-        code = next((number for phrase, number in _STICKY.items() if phrase in dead), 719)
-    if code is not None:
-        return Problem(
-            "gpu-session-lost",
-            f"The GPU session was lost while {doing}",
-            f"{_MEANING.get(code, 'A kernel failed')} (CUDA error {code})",
-            "It is being restarted; run the scene again",
-            detail=detail,
-            sticky=True,
-        )
-    if type(error).__name__ == "OutOfMemoryError" or "out of memory" in text.lower():
-        return Problem(
-            "gpu-memory",
-            f"The GPU ran out of memory while {doing}",
-            "other programs hold it, or the size is too large for this GPU",
-            "Choose a smaller size, or end what else holds GPU memory (nvidia-smi lists it)",
-            detail=detail,
-        )
-    return Problem(
+    met, said = _recognised(error)
+    if met is None or not met.sticky:
+        dead = _raises(alive)
+        if dead is not None:
+            met, said = recognise(dead), dead
+            if met is None or not met.sticky:
+                met = condition("gpu-session-lost")
+    if met is not None:
+        return problem(met.id, doing=doing, evidence=_numbered(said), detail=detail)
+    text = _one_line(str(error))
+    return problem(
         "scene-broken",
-        f"Something is broken: {doing} stopped at {place_of(error)}",
-        f"{type(error).__name__}: {_one_line(text)}" if text else type(error).__name__,
-        "This is a fault in gpu-explain; please report it with the details",
+        what=f"{doing} stopped at {place_of(error)}",
+        why=f"{type(error).__name__}: {text}" if text else type(error).__name__,
         detail=detail,
     )
 
@@ -87,6 +51,32 @@ def place_of(error: BaseException) -> str:
                 place = f"{path.relative_to(root)}:{frame.lineno}"
                 break
     return place
+
+
+def _recognised(error: BaseException) -> tuple[Condition | None, str]:
+    """The condition behind an error or behind one that caused it, and the text that says so.
+
+    The outermost is asked first; compilers wrap what they met in errors of their own, which say nothing.
+    """
+    for one in _chain(error):
+        said = f"{type(one).__name__}: {one}"
+        met = recognise(said)
+        if met is not None:
+            return met, said
+    return None, ""
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    one: BaseException | None = error
+    while one is not None:
+        yield one
+        one = one.__cause__  # and not its context: what happened to be handled at the time need not be the reason
+
+
+def _numbered(said: str) -> str:
+    """A raw text on one line, its number in front where CUDA has one for it."""
+    code = code_in(said)
+    return f"CUDA error {code}: {_one_line(said)}" if code else _one_line(said)
 
 
 def _raises(alive: Callable[[], object]) -> str | None:

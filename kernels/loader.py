@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpu_explain.scenes.base import Problem, ProblemError
+from gpu_explain.scenes.base.conditions import problem
+from gpu_explain.scenes.base.places import cache_candidates
 
 if TYPE_CHECKING:
     from gpu_explain.kernels.session import Session
 
 CUDA_FOLDER = Path(__file__).parent.parent / "cuda"
-CACHE_VARIABLE = "GPU_EXPLAIN_CACHE"
 _OPTIONS = ("--std=c++17", "--generate-line-info")
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _COMPILE_ERROR = re.compile(r"(?m)^(?P<file>[^\s(]+)\((?P<line>\d+)\): (?:catastrophic )?error: (?P<text>.+)$")
@@ -34,14 +35,7 @@ def cache_folder() -> Path | None:
 
     ``$GPU_EXPLAIN_CACHE``, else the platform's cache folder, else one of our own under the temporary folder.
     """
-    named = os.environ.get(CACHE_VARIABLE)
-    candidates = [Path(named)] if named else []
-    with contextlib.suppress(Exception):
-        import platformdirs
-
-        candidates.append(Path(platformdirs.user_cache_dir("gpu-explain", appauthor=False)))
-    candidates.append(Path(tempfile.gettempdir()) / f"gpu-explain-{os.getuid() if hasattr(os, 'getuid') else 'cache'}")
-    for folder in candidates:
+    for folder in cache_candidates(os.environ):
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             # Code is loaded from here: a folder that another user made is not ours to trust.
@@ -78,9 +72,7 @@ def compile_to_cubin(path: Path, arch: str) -> bytes:
         source = path.read_text(encoding="utf-8")
         headers = headers_of(source, path.parent)
     except (OSError, UnicodeDecodeError) as error:
-        raise ProblemError(
-            Problem("cuda-source", f"The CUDA source {path.name} cannot be read", str(error), "Reinstall gpu-explain")
-        ) from error
+        raise ProblemError(problem("cuda-source", file=path.name, evidence=str(error))) from error
     folder = cache_folder()
     if folder is None:
         return _nvrtc(source, path, headers, arch)
@@ -123,11 +115,9 @@ def _import_nvrtc() -> Any:
 
 def _no_nvrtc(error: Exception) -> ProblemError:
     return ProblemError(
-        Problem(
+        problem(
             "no-nvrtc",
-            "CUDA's run-time compiler (NVRTC) cannot be loaded",
-            "cuda-bindings or nvidia-cuda-nvrtc is missing, or of another CUDA version than the driver",
-            "pip install 'gpu-explain[live]'",
+            evidence="cuda-bindings or nvidia-cuda-nvrtc is missing, or of another CUDA version than the driver",
             detail=str(error),
         )
     )
@@ -145,7 +135,7 @@ def _nvrtc(source: str, path: Path, headers: dict[str, str], arch: str) -> bytes
         [name.encode() for name in headers],
     )
     if result != success:
-        raise ProblemError(Problem("cuda-compile", f"{path.name} cannot be handed to NVRTC", str(result)))
+        raise ProblemError(problem("cuda-compile", file=path.name, where=f"NVRTC does not take it: {result}"))
     try:
         options = [option.encode() for option in (f"--gpu-architecture={arch}", *_OPTIONS)]
         (result,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
@@ -168,22 +158,10 @@ def _log(nvrtc: Any, program: Any) -> str:
 
 def _compile_problem(path: Path, arch: str, log: str, result: str) -> Problem:
     if "gpu-architecture" in log:
-        return Problem(
-            "cuda-arch",
-            f"NVRTC {nvrtc_version()} cannot compile for {arch}",
-            "this GPU is newer or older than the installed CUDA compiler knows",
-            "pip install --upgrade nvidia-cuda-nvrtc",
-            detail=log,
-        )
+        return problem("cuda-arch", evidence=f"NVRTC {nvrtc_version()} cannot compile for {arch}", detail=log)
     first = _COMPILE_ERROR.search(log)
     where = f"{first['file']}, line {first['line']}: {first['text']}" if first else result
-    return Problem(
-        "cuda-compile",
-        f"{path.name} does not compile",
-        where,
-        "Correct the line and run the scene again",
-        detail=log or result,
-    )
+    return problem("cuda-compile", file=path.name, where=where, detail=log or result)
 
 
 @dataclass(frozen=True)

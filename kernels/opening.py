@@ -9,6 +9,7 @@ from typing import Any
 from gpu_explain.kernels.device import Neighbours, describe, uuid_of, versions
 from gpu_explain.kernels.session import Session, SharedState, split_sms
 from gpu_explain.scenes.base import Problem, ProblemError
+from gpu_explain.scenes.base.conditions import Effect, Group, by_code, condition, problem, recognise
 
 OLDEST = (7, 5)
 """Compute capability below which NVRTC of CUDA 13 compiles nothing."""
@@ -18,7 +19,7 @@ def open_session(device_index: int | None = None, sms: int | None = None) -> Ses
     """Open a GPU: the one of that CUDA number, else the first usable one. Makes its stream current on this thread.
 
     ``sms`` narrows everything to a green context of about that many SMs. Raises :class:`ProblemError` with what is
-    missing and what to do: ``no-live``, ``no-driver``, ``driver``, ``torch-cpu``, ``no-gpu``, ``gpu-unusable``.
+    missing and what to do; the words are those of the catalogue (``scenes/base/conditions``).
     """
     torch = _torch()
     ordinals = _ordinals(torch, device_index)
@@ -27,18 +28,22 @@ def open_session(device_index: int | None = None, sms: int | None = None) -> Ses
         try:
             return _open(torch, ordinal, sms)
         except ProblemError as error:
-            if error.problem.id not in ("gpu-unusable", "gpu-too-old") or len(ordinals) == 1:
+            if not _of_this_gpu(error.problem) or len(ordinals) == 1:
                 raise
             refused.append(error.problem)
     raise ProblemError(
-        Problem(
+        problem(
             "gpu-unusable",
-            f"None of the {len(ordinals)} GPUs can be used",
-            refused[0].why,
-            refused[0].remedy,
+            evidence=f"None of the {len(ordinals)} GPUs can be used; the first: {refused[0].what}. {refused[0].why}",
             detail="\n".join(f"GPU {n}: {p.sentence}" for n, p in zip(ordinals, refused, strict=True)),
         )
     )
+
+
+def _of_this_gpu(met: Problem) -> bool:
+    """Whether another GPU of the machine may do where this one does not."""
+    one = condition(met.id)
+    return (one.group is Group.GPU and one.effect is Effect.STOPS) or met.id == "gpu-memory"
 
 
 def _torch() -> Any:
@@ -48,15 +53,9 @@ def _torch() -> Any:
         import torch
         import triton  # noqa: F401  (found missing now rather than half way through a scene)
     except ImportError as error:
-        raise ProblemError(
-            Problem(
-                "no-live",
-                "Live mode is not installed",
-                f"{error.name or 'a package'} cannot be imported",
-                "pip install 'gpu-explain[live]'",
-                detail=str(error),
-            )
-        ) from error
+        id = "no-live" if isinstance(error, ModuleNotFoundError) else "package-broken"
+        evidence = f"{error.name or 'a package'} cannot be imported: {error}"
+        raise ProblemError(problem(id, evidence=evidence, detail=str(error))) from error
     return torch
 
 
@@ -67,39 +66,28 @@ def _ordinals(torch: Any, device_index: int | None) -> tuple[int, ...]:
     try:
         (code,) = driver.cuInit(0)
     except Exception as error:  # cuda.bindings raises RuntimeError when libcuda does not load
-        raise ProblemError(
-            Problem(
-                "no-driver",
-                "No NVIDIA driver is visible here",
-                "libcuda.so.1 does not load",
-                "Install the driver; a container needs --gpus all",
-                detail=str(error),
-            )
-        ) from error
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        first = str(error).partition("\n")[0]
+        raise ProblemError(problem("no-driver", evidence=f"the system says: {first}", detail=str(error))) from error
     if int(code) not in (0, 100):  # 100: no device
-        raise ProblemError(
-            Problem("driver", "The NVIDIA driver does not start", f"cuInit answers {code.name}", "gpu-explain doctor")
-        )
+        known = by_code(int(code))
+        id = known.id if known else "driver-error"
+        raise ProblemError(problem(id, evidence=f"cuInit answered {int(code)} ({code.name})"))
     _, count = driver.cuDeviceGetCount() if int(code) == 0 else (0, 0)
     if not count:
-        why = f"CUDA_VISIBLE_DEVICES={visible!r} hides every GPU" if visible is not None else "the driver lists none"
-        raise ProblemError(Problem("no-gpu", "There is no NVIDIA GPU to use", why, "gpu-explain doctor"))
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        if visible is not None:
+            raise ProblemError(problem("hidden", evidence=f"It is set to {visible!r}"))
+        raise ProblemError(problem("no-gpu", evidence="It counts 0 GPUs"))
     if torch.version.cuda is None:
-        raise ProblemError(
-            Problem(
-                "torch-cpu",
-                "The installed PyTorch is the CPU build",
-                f"torch {torch.__version__} has no CUDA in it",
-                "pip install 'gpu-explain[live]' in a fresh environment",
-            )
-        )
+        _, version = driver.cuDriverGetVersion()
+        evidence = f"torch {torch.__version__} was built without CUDA"
+        wheels = "cu130" if version >= 13000 else "cu126"
+        raise ProblemError(problem("torch-cpu", evidence=evidence, wheels=wheels))
     if device_index is None:
         return tuple(range(count))
     if not 0 <= device_index < count:
-        raise ProblemError(
-            Problem("no-gpu", f"There is no GPU {device_index}", f"CUDA counts {count} from 0", "nvidia-smi -L lists")
-        )
+        there = f"{count}, counted from 0 as CUDA does"
+        raise ProblemError(problem("no-such-gpu", number=str(device_index), there=there))
     return (device_index,)
 
 
@@ -114,24 +102,15 @@ def _open(torch: Any, ordinal: int, sms: int | None) -> Session:
         CoreDevice(ordinal).set_current()
         capability = torch.cuda.get_device_capability(ordinal)
     except Exception as error:
-        raise ProblemError(
-            Problem(
-                "gpu-unusable",
-                f"GPU {ordinal} cannot be opened",
-                str(error).partition("\n")[0],
-                "gpu-explain doctor",
-                detail=str(error),
-            )
-        ) from error
+        said = str(error).partition("\n")[0]
+        known = recognise(f"{type(error).__name__}: {error}")
+        id = known.id if known else "gpu-unusable"
+        evidence = f"GPU {ordinal}: {said}"
+        raise ProblemError(problem(id, evidence=evidence, doing="opening it", detail=str(error))) from error
     if capability < OLDEST:
-        raise ProblemError(
-            Problem(
-                "gpu-too-old",
-                f"GPU {ordinal} is older than CUDA 13 supports",
-                f"its compute capability is {capability[0]}.{capability[1]}, and {OLDEST[0]}.{OLDEST[1]} is needed",
-                "Use the recording: gpu-explain --replay",
-            )
-        )
+        has, least = ".".join(map(str, capability)), ".".join(map(str, OLDEST))
+        why = f"GPU {ordinal} has compute capability {has}, the kernels need {least} (Turing, 2018) or newer"
+        raise ProblemError(problem("gpu-too-old", evidence=why))
     neighbours.opened()
     from cuda.core import Stream
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpu_explain.kernels.capture import Captured, captured_output
 from gpu_explain.kernels.device import Neighbours
-from gpu_explain.scenes.base import Device, Neighbour, Problem, ProblemError
+from gpu_explain.scenes.base import Device, Neighbour, ProblemError
+from gpu_explain.scenes.base.conditions import problem
 
 if TYPE_CHECKING:
     from gpu_explain.kernels.timing import Timer
@@ -137,12 +138,12 @@ class Session:
         allowed = int((free + cached) * SHARE_OF_MEMORY)
         if held + bytes > allowed:
             raise ProblemError(
-                Problem(
+                problem(
                     "gpu-memory",
-                    f"There is too little free GPU memory for {what}",
-                    f"It needs {_size(held + bytes)}, and a scene takes at most a quarter of what is free"
+                    doing=what,
+                    evidence=f"It needs {_size(held + bytes)}, and a scene takes at most a quarter of what is free"
                     f" ({_size(free + cached)} now)",
-                    "Choose a smaller size, or end what else holds GPU memory (nvidia-smi lists it)",
+                    mig=bool(self.device.mig),
                 )
             )
 
@@ -203,11 +204,10 @@ class Session:
             return
         if not 1 <= sms <= self.device.sms:
             raise ProblemError(
-                Problem(
+                problem(
                     "green-context",
-                    f"This GPU cannot be narrowed to {sms} SMs",
-                    f"a green context takes between 1 and {self.device.sms} SMs here",
-                    "Choose another number of SMs",
+                    sms=str(sms),
+                    evidence=f"A green context takes between 1 and {self.device.sms} SMs here",
                 )
             )
         narrow = self._shared.narrow.get(sms)
@@ -256,11 +256,10 @@ def _narrowed(shared: SharedState, device: Device, sms: int) -> Session:
         stream = torch.cuda.ExternalStream(int(core_stream.handle), device=f"cuda:{shared.ordinal}")
     except Exception as error:
         raise ProblemError(
-            Problem(
+            problem(
                 "green-context",
-                "This GPU cannot be narrowed to fewer SMs",
-                "green contexts need a driver for CUDA 12.4 or newer and no MIG slice",
-                "Run without --sms, on all SMs",
+                sms=str(sms),
+                evidence="Green contexts need a driver for CUDA 12.4 or newer and no MIG slice",
                 detail=f"{type(error).__name__}: {error}",
             )
         ) from error

@@ -14,7 +14,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from gpu_explain.kernels.loader import load
-from gpu_explain.scenes.base import Problem, ProblemError, Timing
+from gpu_explain.scenes.base import ProblemError, Timing
+from gpu_explain.scenes.base.conditions import problem
 
 if TYPE_CHECKING:
     from gpu_explain.kernels.session import Session
@@ -132,11 +133,9 @@ class Timer:
             if taken is not None:
                 return taken
         raise ProblemError(
-            Problem(
+            problem(
                 "timer-starved",
-                "The CPU is too slow to time launches on the GPU",
-                f"queueing one launch took longer than {_HOLD_MS[1]} ms, {_TRIES} times in a row",
-                "End other work on this machine and run the scene again",
+                evidence=f"Queueing one launch took longer than {_HOLD_MS[1]} ms, {_TRIES} times in a row",
             )
         )
 

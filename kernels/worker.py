@@ -17,7 +17,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,6 +24,8 @@ import msgspec
 from gpu_explain.kernels.faults import problem_of
 from gpu_explain.kernels.session import Cancelled
 from gpu_explain.scenes.base import Choice, Findings, Measurement, Parameter, Part, Problem, ProblemError, Scene
+from gpu_explain.scenes.base.conditions import problem
+from gpu_explain.scenes.base.places import triton_cache, writable
 from gpu_explain.scenes.base.protocol import (
     Cancel,
     Failed,
@@ -44,7 +45,7 @@ KEPT = 256
 _PATIENCE_S = 3.0
 _PROGRESS_S = 0.05  # the same words are not repeated faster than this
 
-_CANCELLED = Problem("cancelled", "The measurement was cancelled")
+_CANCELLED = problem("cancelled")
 
 
 class Inbox:
@@ -71,7 +72,7 @@ class Inbox:
                     request = decode_request(line)
                 except msgspec.DecodeError as error:
                     # No id to answer to: our own app never sends this.
-                    self._reply(Failed(0, Problem("bad-request", "The worker cannot read a request", str(error))))
+                    self._reply(Failed(0, problem("bad-request", evidence=str(error))))
                     continue
                 if isinstance(request, Quit):
                     break
@@ -198,7 +199,8 @@ def resolved(scene: Scene, session: Any, asked: Mapping[str, str]) -> tuple[tupl
     chosen = {p.id: _choice(scene, p, names[p.id]) for p in parameters}
     for name, choice in chosen.items():
         if choice.value is None:
-            raise ProblemError(Problem("scene-broken", f"Scene {scene.id} left {name}={choice.id} without a value"))
+            left = f"scene {scene.id} left {name}={choice.id} without a value"
+            raise ProblemError(problem("scene-broken", what=left, why=""))
     return parameters, chosen
 
 
@@ -211,8 +213,7 @@ def _choice(scene: Scene, parameter: Parameter, id: str) -> Choice:
 
 
 def _unknown(scene: Scene, what: str, offered: str) -> ProblemError:
-    why = f"scene {scene.id} offers {offered or 'none'}"
-    return ProblemError(Problem("unknown-choice", what, why, "Choose one of those"))
+    return ProblemError(problem("unknown-choice", what=what, scene=scene.id, offered=offered or "none"))
 
 
 def find_scene(id: str) -> Scene:
@@ -351,14 +352,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _writable_triton_cache() -> None:
-    """Triton keeps compiled kernels in the home folder; a read-only home gets a place that can be written."""
-    if "TRITON_CACHE_DIR" in os.environ or "TRITON_HOME" in os.environ or os.access(Path.home(), os.W_OK):
+    """Triton keeps compiled kernels in the home folder; where that cannot be written they get a place that can."""
+    folder, variable = triton_cache(os.environ)
+    if variable or writable(folder):
         return
     from gpu_explain.kernels.loader import cache_folder
 
-    folder = cache_folder()
-    if folder is not None:
-        os.environ["TRITON_CACHE_DIR"] = str(folder / "triton")
+    place = cache_folder()
+    if place is not None:
+        os.environ["TRITON_CACHE_DIR"] = str(place / "triton")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from gpu_explain.scenes.base import Problem, ProblemError, Scene
+from gpu_explain.scenes.base import ProblemError, Scene
 
 _NOT_SCENES = {"base", "chapters", "draw", "recordings", "registry"}
 
@@ -26,16 +26,14 @@ def all_scenes() -> tuple[Scene, ...]:
             continue
         scene = getattr(importlib.import_module(f"gpu_explain.scenes.{module.name}"), "SCENE", None)
         if not isinstance(scene, Scene):
-            raise ProblemError(
-                Problem("scene-broken", f"scenes/{module.name} defines no SCENE", "every file in scenes/ is a scene")
-            )
+            raise _broken(f"scenes/{module.name} defines no SCENE", "every file in scenes/ is a scene")
         found.append(scene)
     found.sort(key=lambda scene: scene.number)
     for one, other in pairwise(found):
         if one.number == other.number:
-            raise ProblemError(Problem("scene-broken", f"scenes {one.id} and {other.id} share number {one.number}"))
+            raise _broken(f"scenes {one.id} and {other.id} share number {one.number}")
     if len({scene.id for scene in found}) != len(found):
-        raise ProblemError(Problem("scene-broken", "two scenes share an id"))
+        raise _broken("two scenes share an id")
     return tuple(found)
 
 
@@ -45,6 +43,12 @@ def find_scene(id: str) -> Scene:
         if id in (scene.id, str(scene.number)):
             return scene
     known = ", ".join(scene.id for scene in all_scenes())
-    raise ProblemError(
-        Problem("unknown-scene", f"There is no scene called {id!r}", f"The scenes are: {known}", "gpu-explain --list")
-    )
+    from gpu_explain.scenes.base.conditions import problem  # here, since --list has no need of it
+
+    raise ProblemError(problem("unknown-scene", id=repr(id), known=known))
+
+
+def _broken(what: str, why: str = "") -> ProblemError:
+    from gpu_explain.scenes.base.conditions import problem
+
+    return ProblemError(problem("scene-broken", what=what, why=why))

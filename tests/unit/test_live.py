@@ -229,7 +229,7 @@ def test_a_gpu_that_never_opens_is_given_up(open_source: Opener) -> None:
     ear.source.ask(SCENE, {})
     answer = ear.answer()
     assert isinstance(answer, Failed)
-    assert "could not be opened in time" in answer.problem.what
+    assert "did not finish opening the GPU in time" in answer.problem.what
 
 
 def test_a_worker_that_dies_while_opening_says_so(open_source: Opener) -> None:

@@ -55,7 +55,7 @@ def read_or_refused(read: Callable[[], T]) -> T | None:
     try:
         return read()
     except ProblemError as refused:
-        if refused.problem.id != "bad-recording":
+        if refused.problem.id not in {"bad-recording", "newer-recording", "older-recording"}:
             raise
         return None
 

@@ -1,0 +1,128 @@
+"""Conditions of what was asked for: recordings, files, the command line."""
+
+from __future__ import annotations
+
+from gpu_explain.scenes.base.conditions.condition import Condition, Effect, Group
+
+CONDITIONS = (
+    Condition(
+        "not-recorded",
+        Group.RECORDINGS,
+        Effect.REQUEST,
+        "A choice is asked for that the recording does not hold.",
+        "This combination was not recorded",
+        "A recording holds every choice alone, the others at their defaults",
+        {"": "Set the other parameters back, or run it live on a GPU"},
+    ),
+    Condition(
+        "scene-not-recorded",
+        Group.RECORDINGS,
+        Effect.REQUEST,
+        "A scene is asked for that the recording does not hold.",
+        "{scene} is not in this recording",
+        "",
+        {"": "Run it live on a GPU"},
+    ),
+    Condition(
+        "cannot-show",
+        Group.RECORDINGS,
+        Effect.REQUEST,
+        "A scene is asked for that cannot be shown from what is at hand.",
+        "{scene} cannot be shown here",
+        "{why}",
+        {"": "Run it live on a GPU"},
+    ),
+    Condition(
+        "no-recording",
+        Group.RECORDINGS,
+        Effect.REQUEST,
+        "The package holds no scenes/recordings.",
+        "There is no bundled recording to replay",
+        "This copy of gpu-explain was built without scenes/recordings",
+        {"": "Name one (gpu-explain --replay PATH), or install gpu-explain again"},
+    ),
+    Condition(
+        "recording-not-there",
+        Group.RECORDINGS,
+        Effect.REQUEST,
+        "The path given with --replay does not exist.",
+        "{where} cannot be replayed",
+        "There is no such file or folder",
+        {
+            "": "A recording is the folder or zip that gpu-explain --run-all --record PATH wrote; "
+            "gpu-explain --replay alone shows the bundled one"
+        },
+    ),
+    Condition(
+        "bad-recording",
+        Group.RECORDINGS,
+        Effect.REQUEST,
+        "A recording is malformed or damaged.",
+        "{where} cannot be replayed",
+        "{why}",
+        {"": "Get it again, or replay the bundled one: gpu-explain --replay"},
+    ),
+    Condition(
+        "newer-recording",
+        Group.RECORDINGS,
+        Effect.REQUEST,
+        "A recording's schema is newer than this gpu-explain reads.",
+        "{where} cannot be replayed",
+        "{why}",
+        {"": "Install a newer gpu-explain"},
+    ),
+    Condition(
+        "older-recording",
+        Group.RECORDINGS,
+        Effect.REQUEST,
+        "A recording's schema is older than this gpu-explain reads.",
+        "{where} cannot be replayed",
+        "{why}",
+        {"": "Record it again: gpu-explain --run-all --record PATH"},
+    ),
+    Condition(
+        "other-gpu",
+        Group.RECORDINGS,
+        Effect.REQUEST,
+        "--record names the recording of another GPU.",
+        "{scene} was not recorded at {where}",
+        "That recording was made on {there}, this one on {here}",
+        {"": "Name another place: a recording belongs to one GPU"},
+    ),
+    Condition(
+        "cannot-write",
+        Group.RECORDINGS,
+        Effect.REQUEST,
+        "A file that was asked for cannot be written.",
+        "{where} cannot be written",
+        "{evidence}",
+        {"": "Name another place, or make room there"},
+    ),
+    Condition(
+        "unknown-scene",
+        Group.USAGE,
+        Effect.REQUEST,
+        "The id given with --scene is not one of the scenes'.",
+        "There is no scene called {id}",
+        "The scenes are: {known}",
+        {"": "gpu-explain --list"},
+    ),
+    Condition(
+        "unknown-choice",
+        Group.USAGE,
+        Effect.REQUEST,
+        "A parameter or a choice is asked for that the scene does not offer on this GPU.",
+        "{what}",
+        "Scene {scene} offers {offered}",
+        {"": "Choose one of those"},
+    ),
+    Condition(
+        "usage",
+        Group.USAGE,
+        Effect.REQUEST,
+        "Options that do not go together.",
+        "{what}",
+        "",
+        {"": "{remedy}"},
+    ),
+)
