@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_explain.scenes.base import Claim, Cursor, Device, Measurement, Pace, Parameter, Problem, Scene, View, Words
+from gpu_explain.scenes.base.conditions import problem
 from gpu_explain.scenes.draw.canvas import Canvas
 
 
@@ -68,10 +69,5 @@ def scene_problem(error: Exception, what: str) -> Problem:
     """A mistake in a scene, in words: what, which error and where."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
-    return Problem(
-        id="scene-broken",
-        what=what,
-        why=f"{type(error).__name__}: {error} (at {place}). This is a fault in the scene, not in your GPU",
-        remedy="The other steps and scenes still work: → goes on",
-        detail="".join(traceback.format_exception(error)),
-    )
+    detail = "".join(traceback.format_exception(error))
+    return problem("step-broken", what=what, why=f"{type(error).__name__}: {error} (at {place})", detail=detail)

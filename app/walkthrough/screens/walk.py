@@ -26,6 +26,7 @@ from gpu_explain.app.walkthrough.panels.where import Where
 from gpu_explain.app.walkthrough.screens.sheet import Sheet
 from gpu_explain.app.walkthrough.state import Face, Focus, State
 from gpu_explain.scenes.base import Problem, Scene
+from gpu_explain.scenes.base.conditions import problem
 from gpu_explain.scenes.base.protocol import Failed, Measured, Progress
 
 if TYPE_CHECKING:
@@ -176,8 +177,8 @@ class Walk(Screen[None]):
         source, scene = self.host.source, self.state.scene
         why_not = source.can_show(scene)
         if why_not:
-            problem = Problem("cannot-show", f"{scene.title} cannot be shown here", why_not)
-            self.become(replace(self.state, problem=problem, waiting=None))
+            met = problem("cannot-show", scene=scene.title, why=why_not)
+            self.become(replace(self.state, problem=met, waiting=None))
         else:
             now = self.host.clock()
             self.become(moves.asked(self.state, source.ask(scene, self.state.chosen, again=again), now))
