@@ -92,9 +92,8 @@ def try_profiler(bench: Bench) -> tuple[str, ...]:
 
     both()  # compiled already, or the profiler would see what compiling launches
     recorded = kernel_list(bench.gpu, both)
-    if not recorded.kernels:
-        refused = "does not run here" in recorded.why
-        raise ProblemError(problem("cupti-refused" if refused else "cupti-silent", evidence=recorded.why))
+    if recorded.problem is not None:
+        raise ProblemError(recorded.problem)
     counts = recorded.counts()
     if counts != {CUDA_KERNEL: 1, TRITON_KERNEL: 1}:
         seen = ", ".join(f"{name} × {count}" for name, count in counts.items())

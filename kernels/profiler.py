@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpu_explain.scenes.base import Problem
+from gpu_explain.scenes.base.conditions import problem
+
 if TYPE_CHECKING:
     from gpu_explain.kernels.session import Session
 
@@ -34,10 +37,12 @@ class KernelList:
     Attributes:
         kernels: The records; copies and fills are left out.
         why: Why there are none; empty when there are some.
+        problem: The same as a condition of the catalogue, where it is the profiler's fault.
     """
 
     kernels: tuple[KernelRecord, ...]
     why: str = ""
+    problem: Problem | None = None
 
     def counts(self) -> dict[str, int]:
         """How often each kernel ran, in order of first start."""
@@ -78,7 +83,7 @@ def _record(gpu: Session, run: Callable[[], object]) -> KernelList:
         events = recording.events()
     except Exception as error:
         if not broken:
-            return KernelList((), f"The profiler (CUPTI) does not run here: {error}")
+            return _none(problem("cupti-refused", evidence=f"{type(error).__name__}: {error}"))
         events = None
     if broken:
         raise broken[0]
@@ -88,12 +93,12 @@ def _record(gpu: Session, run: Callable[[], object]) -> KernelList:
     )
     kernels = [e for e in on_gpu if not e.name.startswith(("Memcpy", "Memset")) and e.time_range.elapsed_us() > 0]
     if not kernels:
-        return KernelList(
-            (),
-            "CUPTI recorded no kernels: another profiler may hold the GPU, or the driver keeps its counters for"
-            " administrators",
-        )
+        return _none(problem("cupti-silent", evidence="another profiler may hold the GPU"))
     first = kernels[0].time_range.start
     return KernelList(
         tuple(KernelRecord(e.name, e.time_range.start - first, float(e.time_range.elapsed_us())) for e in kernels)
     )
+
+
+def _none(met: Problem) -> KernelList:
+    return KernelList((), f"{met.what}. {met.why}", met)
