@@ -132,6 +132,14 @@ def test_without_a_far_half_the_scene_speaks_of_one_l2() -> None:
     assert "one plateau" in claim.unchecked
 
 
+def test_a_few_sms_of_many_are_not_asked_for_more_than_dram_gives() -> None:
+    m = measured()
+    few = replace(m, device=replace(m.device, sms=m.device.sms // 4))
+    claim = next(c for c in SCENE.claims(few) if c.id == "l2-wider-than-dram")
+    assert claim.outcome is Outcome.NOT_CHECKED
+    assert f"of {m.device.sms} SMs" in claim.unchecked
+
+
 def test_with_two_halves_both_are_named() -> None:
     drawn = str(SCENE.frame(measured(), View(1, 82, 36)))
     for name in ("near L2", "far L2", "DRAM", "L1"):
