@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import floor, log10
 
 from gpu_explain.scenes.draw.bars import LEFT_EIGHTHS
 from gpu_explain.scenes.draw.box import Box
@@ -19,6 +20,8 @@ _ON = {
     Ink.TAIL: Ink.ON_TAIL,
 }
 """Inks that a leg may have, and what is written on it."""
+_TICK = 11
+"""Cells from one tick of the axis to the next, at least."""
 
 
 @dataclass(frozen=True)
@@ -138,20 +141,29 @@ def draw_leg(canvas: Canvas, left: int, y: int, scale: Scale, leg: Leg, now_ns: 
         canvas.put(left + first + whole, y, LEFT_EIGHTHS[rest], leg.ink)
 
 
+def round_step(least: float) -> float:
+    """The smallest of 1, 2, 5, 10, 20, 50 … that is not below ``least``, which must be positive.
+
+    >>> round_step(130.0), round_step(5.0), round_step(0.3)
+    (200.0, 5.0, 0.5)
+    """
+    power: float = 10.0 ** floor(log10(least))
+    return next(power * digit for digit in (1, 2, 5, 10) if power * digit >= least * (1 - 1e-9))
+
+
 def draw_axis(canvas: Canvas, left: int, y: int, scale: Scale, now_ns: float) -> None:
-    """Time under the lanes: 0, quarters where they fit, the end; ``▲`` stands at the time played."""
+    """Time under the lanes, at round numbers from 0 on; ``▲`` stands at the time played."""
     canvas.put(left, y, "─" * scale.cells, Ink.FAINT)
     canvas.put(left, y + 1, "0", Ink.DIM)
-    end = clock_text(scale.high, scale.high)
-    stop = left + scale.cells - len(end)
-    canvas.put(max(stop, left + 2), y + 1, end, Ink.DIM)
-    free = left + 3
-    for quarter in (0.25, 0.5, 0.75):
-        text = clock_text(scale.high * quarter, scale.high)
-        x = left + round(scale.at(scale.high * quarter))
+    step = round_step(scale.high * _TICK / max(scale.cells, 1))
+    free, at = left + 2, step
+    while at <= scale.high:
+        text = clock_text(at, scale.high)
+        x = left + round(scale.at(at))
         start = x - len(text) // 2
-        if start >= free and start + len(text) < stop:
+        if start >= free and x < left + scale.cells:
             canvas.put(x, y, "┬", Ink.FAINT)
             free = canvas.put(start, y + 1, text, Ink.DIM) + 1
+        at += step
     if now_ns < scale.high:
         canvas.put(left + min(round(scale.at(now_ns)), scale.cells - 1), y, "▲", Ink.LOOK)

@@ -1,7 +1,7 @@
 """Trips between memory and chip: whole arrays that a kernel reads or writes, as a sketch.
 
-How a byte moves is not recorded, so dots and paths are drawn, not measured, and a picture of trips says *sketch* in its
-title. Which kernel a trip belongs to and how far the kernel is in time come from what the scene hands over.
+How a byte moves is not recorded, so packets and paths are drawn, not measured, and a picture of trips says *sketch* in
+its title. Which kernel a trip belongs to and how far the kernel is in time come from what the scene hands over.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from gpu_explain.scenes.draw.box import Box
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 
-_DOTS = 5
-"""Cells between two dots."""
+_PACKET = "■"
+"""Data on its way; not a dot, which stands for *measured*."""
+_APART = 5
+"""Cells between two packets."""
 _ROUNDS = 12
-"""How many times a dot's spacing is passed while a kernel lasts."""
+"""How many times a packet's spacing is passed while a kernel lasts."""
 
 
 @dataclass(frozen=True)
@@ -121,17 +123,17 @@ def _array(canvas: Canvas, x: int, y: int, cells: int, share: float, ink: Ink, *
 
 
 def _path(canvas: Canvas, path: Box, y: int, share: float, trip: Trip, ink: Ink) -> None:
-    """An arrow; while the kernel runs, dots move along it."""
+    """An arrow; while the kernel runs, packets move along it."""
     if path.width < 3:
         return
     canvas.put(path.x, y, "─" * path.width, ink)
     canvas.put(path.right - 1 if trip.reads else path.x, y, "▶" if trip.reads else "◀", ink)
     if not 0 < share < 1:
         return
-    moved = int(share * _ROUNDS * _DOTS)
+    moved = int(share * _ROUNDS * _APART)
     for at in range(path.width - 2):
-        if (at - moved if trip.reads else at + moved) % _DOTS == 0:
-            canvas.put(path.x + 1 + at, y, "●", ink)
+        if (at - moved if trip.reads else at + moved) % _APART == 0:
+            canvas.put(path.x + 1 + at, y, _PACKET, ink)
 
 
 def _chip(canvas: Canvas, box: Box, kernel: str, *, running: bool, begun: bool) -> None:

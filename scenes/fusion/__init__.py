@@ -2,7 +2,7 @@
 
 relu(a + b) by eager torch (two kernels, five trips of an array between memory and chip) races against one kernel that
 makes three: written by torch.compile, in Triton and in CUDA. ``parameters`` and ``measure`` say what is launched,
-``claims`` what must come of it, ``words``, ``lanes`` and ``curves`` what is shown.
+``claims`` what must come of it, ``words``, ``lanes``, ``curves`` and ``roofs`` what is shown.
 """
 
 from gpu_explain.scenes.base import Part, Scene, Step, late

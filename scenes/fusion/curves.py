@@ -1,7 +1,8 @@
-"""The pictures of ``fusion`` that compare sizes: where it pays, the L2, the roofs."""
+"""The pictures of ``fusion`` that compare sizes: where it pays, and what the L2 changes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log2
 
 from gpu_explain.scenes.base import Measurement, Series, number_text
@@ -9,41 +10,106 @@ from gpu_explain.scenes.draw.bars import Bar, bar, labelled_bars
 from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
-from gpu_explain.scenes.draw.plot import Plot, Tick
-from gpu_explain.scenes.fusion.claims import rival
-from gpu_explain.scenes.fusion.inks import EAGER, FUSED, OTHER
-from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, ITEM, share_text
+from gpu_explain.scenes.draw.plot import Plot, Tick, stair_range
+from gpu_explain.scenes.fusion.inks import GPU_CLOCK, HOST_CLOCK, IN_L2, IN_MEMORY
+from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, WELL_INSIDE, WELL_OUTSIDE, share_text
 from gpu_explain.scenes.fusion.parameters import NAMES, about
 
+Point = tuple[float, float]
+Curve = tuple[Sequence[Point], Ink, str]
+"""Points, their ink and their glyph."""
+FOUND_PERCENT = 92
+"""Up to this part of its time with an emptied L2, relu counts as having found tmp there, as in the claim."""
 
-def _ratio(m: Measurement, clock: str, name: str) -> tuple[tuple[float, float], ...]:
+
+def swept(m: Measurement) -> str:
+    """The fused entrant whose curve is shown: the chosen one if it was swept."""
+    chosen = str(m.value("racer"))
+    return chosen if m.has(f"gpu.{chosen}") else "triton"
+
+
+def _ratio(m: Measurement, clock: str, name: str) -> tuple[Point, ...]:
     """Points (log2 n, time of eager ÷ time of the fused one) by one of the two clocks."""
     eager, fused = m.one_series(f"{clock}.eager"), m.one_series(f"{clock}.{name}")
     found = ((x, eager.at(x), y) for x, y in zip(fused.x, fused.y, strict=True))
     return tuple((log2(x), e / y) for x, e, y in found if e is not None)
 
 
-def _logs(series: Series) -> tuple[tuple[float, float], ...]:
+def _logs(series: Series) -> tuple[Point, ...]:
     return tuple((log2(x), log2(y)) for x, y in zip(series.x, series.y, strict=True))
 
 
-def pays(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) -> None:
-    """Speed-up against n by both clocks; above it, where there is room, the two clocks themselves."""
-    tall = box.height >= 30 and m.has("call.eager")
-    top, below = box.stack((box.height // 2, box.height)) if tall else (Box(0, 0, 0, 0), box)
-    if tall:
-        _clocks(m, canvas, top, share, previous)
-    speedups(m, canvas, below, share, "" if tall else previous, rule=tall)
-
-
-def _range(m: Measurement) -> tuple[float, float]:
+def n_range(m: Measurement) -> tuple[float, float]:
     """The range of log2 n that was swept."""
-    swept = m.one_series("gpu.eager").x
-    return log2(swept[0]), log2(swept[-1])
+    sizes = m.one_series("gpu.eager").x
+    return log2(sizes[0]), log2(sizes[-1])
 
 
-def _x_ticks(low: float, high: float) -> list[Tick]:
-    return [Tick(k, about(2**k)) for k in range(int(low), int(high) + 1, 2)]
+def plot_over_n(
+    m: Measurement, canvas: Canvas, box: Box, y: tuple[float, float], ticks: Sequence[Tick], *, margin: int
+) -> Plot:
+    """Axes over the n that were swept, every measured n a tick, the largest one too."""
+    low, high = n_range(m)
+    # Three cells at the right, so that the largest n can be written under its point.
+    plot = Plot(canvas, box.inside(right=3), (low, high), y, margin=margin)
+    plot.axes([Tick(k, about(2**k)) for k in range(int(low), int(high) - 1, 2)], ticks)
+    last = about(int(m.one_series("gpu.eager").x[-1]))
+    canvas.put(plot.column(high), plot.area.bottom, "┴", Ink.FAINT)
+    canvas.put(plot.column(high) - len(last) // 2, plot.area.bottom + 1, last, Ink.DIM)
+    return plot
+
+
+def draw_curves(plot: Plot, curves: Sequence[Curve]) -> None:
+    """Curves as points and dotted lines; where points of two share a cell, one mark says so."""
+    for points, _, _ in curves:
+        plot.line(points, Ink.FAINT)
+    taken: set[tuple[int, int]] = set()
+    for points, ink, glyph in curves:
+        for x, y in points:
+            cell = plot.column(x), plot.row(y)
+            plot.points([(x, y)], *((Ink.STRONG, BOTH) if cell in taken else (ink, glyph)))
+            taken.add(cell)
+
+
+BOTH = "◉"
+"""Where two curves have a point in the same cell."""
+CLOCKS = (("call", HOST_CLOCK, "◆", "a call in a loop"), ("gpu", GPU_CLOCK, "●", "the kernels alone"))
+
+
+def _clock_key(m: Measurement) -> list[tuple[str, Ink, str]]:
+    shown = CLOCKS if m.has("call.eager") else CLOCKS[1:]
+    both = [(BOTH, Ink.STRONG, "both")] if len(shown) > 1 else []
+    return [*((glyph, ink, meaning) for _, ink, glyph, meaning in shown), *both]
+
+
+def pays(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) -> None:
+    """Speed-up against n by both clocks; under it, where there is room, the two clocks themselves."""
+    said = 2 if box.height >= 18 else 0
+    tall = box.height >= 30 and m.has("call.eager")
+    curves = box.inside(bottom=said)
+    top, below = curves.stack((curves.height // 2, curves.height)) if tall else (curves, Box(0, 0, 0, 0))
+    speedups(m, canvas, top, share, previous)
+    if tall:
+        _clocks(m, canvas, below, share)
+    if share >= 1 and said:
+        paragraph(canvas, Box(box.x + 1, box.bottom - said, box.width - 2, said), _small_and_large(m), Ink.LOOK)
+
+
+def _small_and_large(m: Measurement) -> str:
+    """The two ends of the speed-up's curve, by the clock of calls where it was read."""
+    name = swept(m)
+    clock = "call" if m.has(f"call.{name}") and m.has("call.eager") else "gpu"
+    points = _ratio(m, clock, name)
+
+    def end(point: Point) -> str:
+        x, wins = point
+        than = "faster" if wins > 1.005 else "slower" if wins < 0.995 else "as fast as eager"
+        return f"{than} ({wins:.2f} ×) at {about(round(2**x))} numbers"
+
+    said = f"{NAMES[name]} is {end(points[0])}, {end(points[-1])}."
+    if m.has("calls.edge") and m.number("calls.edge") > m.one_series("gpu.eager").x[0]:
+        said += " On the left launches count, on the right bytes."
+    return said
 
 
 def _regions(m: Measurement, plot: Plot, row: int) -> None:
@@ -58,7 +124,7 @@ def _regions(m: Measurement, plot: Plot, row: int) -> None:
     column = plot.column((log2(before[-1]) + log2(edge)) / 2)
     for y in range(plot.area.y, plot.area.bottom):
         plot.canvas.put(column, y, "┊", Ink.DIM)
-    left, right = "GPU waits for Python", "GPU waits for memory"
+    left, right = "GPU waits for Python", "GPU always busy"
     if len(left) + 2 > column - plot.area.x:
         left = "host" if column - plot.area.x >= 6 else ""
     plot.canvas.right(column - 1, row, left, Ink.DIM)
@@ -66,196 +132,167 @@ def _regions(m: Measurement, plot: Plot, row: int) -> None:
         plot.canvas.put(column + 2, row, right, Ink.DIM)
 
 
-def _clocks(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) -> None:
+def _clocks(m: Measurement, canvas: Canvas, box: Box, share: float) -> None:
     """Time of a call and time on the GPU for eager, both axes logarithmic."""
-    x = _range(m)
-    reach = x[0] + share * (x[1] - x[0])
-    room = titled(canvas, box, "EAGER BY TWO CLOCKS", previous or "µs, both axes logarithmic")
-    entries = [("◆", EAGER, "a call in a loop, by the host"), ("●", Ink.MEASURED, "its time on the GPU")]
-    legend(canvas, room.x, room.y, entries, room.right)
-    calls, on_gpu = m.one_series("call.eager"), m.one_series("gpu.eager")
-    values = [log2(v) for v in (*calls.y, *on_gpu.y)]
+    low, high = n_range(m)
+    reach = low + share * (high - low)
+    room = titled(canvas, box, "WHY: EAGER'S TIME BY TWO CLOCKS", "µs against n, both axes logarithmic", rule=True)
+    legend(canvas, room.x, room.y, _clock_key(m), room.right)
+    values = [log2(v) for clock, *_ in CLOCKS for v in m.one_series(f"{clock}.eager").y]
     y = (min(values) - 0.3, max(values) + 0.3)
-    plot = Plot(canvas, room.inside(top=1), x, y, margin=9)
     ticks = [Tick(log2(t), f"{number_text(t)} µs") for t in (1, 10, 100, 1000, 10_000) if y[0] <= log2(t) <= y[1]]
-    plot.axes(_x_ticks(*x), ticks, "n")
+    plot = plot_over_n(m, canvas, room.inside(top=1), y, ticks, margin=9)
     _regions(m, plot, plot.area.y)
-    for series, ink, glyph in ((calls, EAGER, "◆"), (on_gpu, Ink.MEASURED, "●")):
-        seen = [point for point in _logs(series) if point[0] <= reach + 1e-9]
-        plot.line(seen, Ink.FAINT)
-        plot.points(seen, ink, glyph)
+    shown = [(m.one_series(f"{clock}.eager"), ink, glyph) for clock, ink, glyph, _ in CLOCKS]
+    draw_curves(plot, [([p for p in _logs(s) if p[0] <= reach + 1e-9], ink, glyph) for s, ink, glyph in shown])
+    for series, ink, _ in shown:
+        _value(plot, _logs(series)[0], f"{number_text(series.y[0])} µs", ink)
+
+
+def _value(plot: Plot, point: Point, text: str, ink: Ink) -> None:
+    """A point's value in words, above it, or under it at the top."""
+    column, row = plot.column(point[0]), plot.row(point[1])
+    plot.canvas.put(column + 1, row - 1 if row > plot.area.y else row + 1, text, ink)
 
 
 def speedups(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str = "", *, rule: bool = False) -> None:
     """Time of eager over time of the fused kernel, by the GPU's clock and by the host's."""
-    chosen = str(m.value("racer"))
-    name = chosen if m.has(f"gpu.{chosen}") else "triton"
-    x = _range(m)
-    reach = x[0] + share * (x[1] - x[0])
-    curves = [("gpu", Ink.MEASURED, "●", "by time on the GPU, L2 emptied")]
-    if m.has(f"call.{name}") and m.has("call.eager"):
-        curves.insert(0, ("call", EAGER, "◆", "by a call in a loop"))
-    origin = previous or f"eager ÷ {NAMES[name]}"
-    room = titled(canvas, box, "SPEED-UP AGAINST n", origin, rule=rule)
-    entries = [(glyph, ink, meaning) for _, ink, glyph, meaning in curves]
-    legend(canvas, room.x, room.y, [*entries, ("┄", Ink.COMPUTED, "bytes allow 5/3")], room.right)
-    points = {clock: _ratio(m, clock, name) for clock, *_ in curves}
-    highest = max(2.0, *(v for p in points.values() for _, v in p)) * 1.05
-    plot = Plot(canvas, room.inside(top=1), x, (0, highest), margin=8)
-    allow = m.number("bytes.allow") if m.has("bytes.allow") else 5 / 3
-    plot.axes(_x_ticks(*x), [Tick(0, "0"), Tick(1, "equal"), Tick(allow, f"{allow:.2f} ×"), Tick(2, "2 ×")], "n")
+    name = swept(m)
+    low, high = n_range(m)
+    reach = low + share * (high - low)
+    clocks = [one for one in CLOCKS if m.has(f"{one[0]}.{name}") and m.has(f"{one[0]}.eager")]
+    room = titled(
+        canvas,
+        box,
+        f"SPEED-UP AGAINST n: eager ÷ {NAMES[name]}",
+        previous or "kernels alone: caches emptied",
+        rule=rule,
+    )
+    allow = EAGER_TRIPS / FUSED_TRIPS
+    key = [*_clock_key(m), ("┄", Ink.COMPUTED, f"bytes allow {EAGER_TRIPS}/{FUSED_TRIPS}")]
+    legend(canvas, room.x, room.y, key, room.right)
+    points = {clock: _ratio(m, clock, name) for clock, *_ in clocks}
+    highest = max(allow, *(v for p in points.values() for _, v in p)) * 1.05
+    inner = room.inside(top=1)
+    # Rows where "equal" and what the bytes allow lie exactly, or a point a hair off a line is drawn a row away.
+    y = stair_range(1.0, allow - 1, highest, max(inner.height - 2, 2))
+    ticks = [Tick(1, "equal"), Tick(allow, f"{allow:.2f} ×"), Tick(0, "0"), Tick(2, "2 ×")]
+    plot = plot_over_n(m, canvas, inner, y, ticks, margin=8)
     for column in range(plot.area.x, plot.area.right):
         canvas.put(column, plot.row(allow), "┄", Ink.COMPUTED)
         canvas.put(column, plot.row(1), "┄", Ink.FAINT)
     _regions(m, plot, plot.area.bottom - 1)
-    for clock, ink, glyph, _ in curves:
-        seen = [point for point in points[clock] if point[0] <= reach + 1e-9]
-        plot.line(seen, Ink.FAINT)
-        plot.points(seen, ink, glyph)
+    if plot.area.height >= 8:
+        canvas.right(plot.area.right, plot.row(1) - 1, f"▲ {NAMES[name]} faster", Ink.DIM)
+        canvas.right(plot.area.right, plot.row(1) + 1, f"▼ {NAMES[name]} slower", Ink.DIM)
+    draw_curves(
+        plot, [([p for p in points[clock] if p[0] <= reach + 1e-9], ink, glyph) for clock, ink, glyph, _ in clocks]
+    )
+    top = max(points[clock][0][1] for clock, *_ in clocks)
+    for clock, ink, *_ in clocks:
+        first, last = points[clock][0], points[clock][-1]
+        canvas.put(
+            plot.column(first[0]) + 1, plot.row(first[1]) + (-1 if first[1] == top else 1), f"{first[1]:.2f} ×", ink
+        )
+        if share >= 1 and clock == "gpu":
+            canvas.right(plot.area.right, plot.row(last[1]) - 1, f"{last[1]:.2f} ×", ink)
+
+
+def _in_turn(share: float, at: int, count: int) -> float:
+    """How much of the bar at place ``at`` of ``count`` is drawn: one after the other, each with its number.
+
+    Bars that grow side by side are equal half-way, and would say so.
+    """
+    return min(max(share * count - at, 0.0), 1.0)
+
+
+def _found(behind: float, flushed: float) -> Ink:
+    return IN_L2 if behind / flushed * 100 <= FOUND_PERCENT else IN_MEMORY
 
 
 def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) -> None:
     """For each size of tmp: relu right behind add as a part of relu with an emptied L2."""
-    room = titled(canvas, box, "TIME OF RELU RIGHT BEHIND ADD", previous or "100 %: the same relu, L2 emptied")
+    room = titled(
+        canvas, box, "TIME OF RELU RIGHT AFTER ADD", previous or "100 %: the same relu, L2 cache emptied first"
+    )
     if not m.has("cache.behind"):
         paragraph(canvas, room.inside(top=1), f"Not measured: {m.why_missing('cache')}.", Ink.DIM)
         return
     behind, flushed = m.one_series("cache.behind"), m.one_series("cache.flushed")
     l2 = m.number("cache.l2")
     rows = len(behind.x)
-    spread = 2 if room.height >= 3 * rows + 8 else 1
+    spread = 2 if room.height >= 3 * rows + 14 else 1
     left, said = room.x + 18, 24 if room.width >= 70 else 0
     width = max(int((room.right - left - said - 8) / 1.08), 8)
-    canvas.put(room.x, room.y, "tmp", Ink.DIM)
+    canvas.put(room.x, room.y, "size of tmp", Ink.DIM)
     canvas.put(left, room.y, "time", Ink.DIM)
     canvas.put(left + width, room.y, "100 %", Ink.DIM)
+    if said:
+        canvas.right(room.right, room.y, "after add ÷ emptied", Ink.DIM)
     y = room.y + 1
     walled = False
     for at, part in enumerate(behind.x):
         if y >= room.bottom - 1:
             break
-        if part > 1 and not walled:
-            canvas.put(room.x, y, f"┄ {l2:.0f} MB: the L2 ends ".ljust(room.width, "┄"), Ink.REPORTED)
+        if part >= 1 and not walled:
+            text = f"┄ from here tmp alone fills the L2 ({l2:.0f} MB), and a and b pass through too "
+            canvas.put(room.x, y, text.ljust(room.width, "┄")[: room.width], Ink.REPORTED)
             walled, y = True, y + 1
+        drawn = _in_turn(share, at, rows)
         canvas.put(room.x, y, f"{part * l2:>6.1f} MB", Ink.TEXT)
         canvas.put(room.x + 10, y, share_text(part), Ink.DIM)
         canvas.put(left + width, y, "┊", Ink.DIM)
         ratio = behind.y[at] / flushed.y[at]
-        grown = min(ratio, share * 1.0 if share < 1 else ratio)
-        ink = Ink.WORK_ALT if part <= 1 else Ink.WORK
-        bar(canvas, left, y, min(grown, 1.08) * width, ink)
-        if grown >= ratio:
-            text = f"{ratio * 100:.0f} %"
-            canvas.put(left + int(1.08 * width) + 2, y, text, Ink.STRONG)
+        bar(canvas, left, y, min(ratio, 1.08) * drawn * width, _found(behind.y[at], flushed.y[at]))
+        if drawn >= 1:
+            canvas.put(left + int(1.08 * width) + 2, y, f"{ratio * 100:.0f} %", Ink.STRONG)
             if said:
-                times = f"{number_text(behind.y[at])} of {number_text(flushed.y[at])} µs"
+                times = f"{number_text(behind.y[at])} ÷ {number_text(flushed.y[at])} µs"
                 canvas.right(room.right, y, times, Ink.DIM)
         y += spread
-    y += spread - 1
     if y < room.bottom:
-        entries = [
-            ("█", Ink.WORK_ALT, "tmp up to the L2's size"),
-            ("█", Ink.WORK, "larger"),
-            ("┊", Ink.DIM, "L2 emptied"),
-        ]
-        legend(canvas, room.x, y, entries, room.right)
-    _gain(m, canvas, Box(box.x, y + 1, box.width, max(box.bottom - y - 1, 0)), share)
+        key = [("█", IN_L2, "finds tmp in the L2, on the chip"), ("█", IN_MEMORY, "tmp comes from memory")]
+        legend(canvas, room.x, y, key, room.right)
+        y += 1
+    if behind.floor and y < room.bottom:
+        floor = f"An empty launch is {number_text(behind.floor)} µs of each time: a small tmp gains less."
+        canvas.put(room.x, y, floor[: room.width], Ink.DIM)
+        y += 1
+    end = _gain(m, canvas, Box(box.x, y, box.width, max(box.bottom - y - 2, 0)), share)
+    if share >= 1:
+        end += 1 if box.bottom - end >= 3 else 0
+        paragraph(canvas, Box(room.x, end, room.width, max(box.bottom - end, 0)), _l2_verdict(m), Ink.LOOK)
 
 
-def _gain(m: Measurement, canvas: Canvas, box: Box, share: float) -> None:
-    """What fusion wins at the same sizes, where there is room for it."""
+def _l2_verdict(m: Measurement) -> str:
+    """What tmp in the L2 does to relu's time and to what fusion wins, at the two sizes that the claims are about."""
+    said = []
+    for where, size in (("inside", WELL_INSIDE), ("outside", WELL_OUTSIDE)):
+        if m.has(f"cache.{where}.ratio"):
+            ratio, gain = m.number(f"cache.{where}.ratio"), m.number(f"cache.{where}.gain")
+            said.append(f"{share_text(size)}: relu {ratio:.0f} %, fusion wins {gain:.2f} ×")
+    return f"tmp of {'; of '.join(said)}." if said else ""
+
+
+def _gain(m: Measurement, canvas: Canvas, box: Box, share: float) -> int:
+    """What fusion wins at the same sizes, where there is room for it. Returns the first free row."""
     eager, fused = m.one_series("cache.eager"), m.one_series("cache.triton")
+    behind, flushed = m.one_series("cache.behind"), m.one_series("cache.flushed")
     if box.height < len(eager.x) + 3:
-        return
-    room = titled(canvas, box, "WHAT FUSION WINS THERE", "eager ÷ Triton, on the GPU, a and b from memory", rule=True)
+        return box.y
+    room = titled(canvas, box, "WHAT FUSION WINS THERE", "● time of eager ÷ Triton, a and b from memory", rule=True)
     gains = [e / f for e, f in zip(eager.y, fused.y, strict=True)]
     bars = [
-        Bar(
-            f"{share_text(part):>8}".ljust(16),
-            gain,
-            f"{gain:.2f} ×",
-            Ink.WORK_ALT if part <= 1 else Ink.WORK,
-        )
-        for part, gain in zip(eager.x, gains, strict=True)
+        Bar(f"{share_text(part):>8}".ljust(16), gain, f"{gain:.2f} ×", _found(b, f))
+        for part, gain, b, f in zip(eager.x, gains, behind.y, flushed.y, strict=True)
     ]
-    allow = m.number("bytes.allow") if m.has("bytes.allow") else 5 / 3
-    bars.append(Bar("   bytes allow".ljust(16), allow, f"{allow:.2f} × ○", Ink.COMPUTED))
-    labelled_bars(
-        canvas, room.inside(top=1 if room.height > len(bars) + 1 else 0), bars, max(*gains, allow), played=share
-    )
-
-
-def roof(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) -> None:
-    """Kernels under the roof of their mix."""
-    n = about(int(m.number("roof.n")))
-    room = titled(canvas, box, "GB/s AGAINST THE ROOF OF ITS MIX", previous or f"n = {n}, L2 emptied before")
-    me = rival(m)
-    high = max(m.number("roof.2r1w"), m.number("roof.1r1w")) * 1.02
-    groups = (
-        (
-            "READS 2, WRITES 1",
-            "2r1w",
-            (("add", "torch add", EAGER), ("triton", "Triton", FUSED), ("cuda", "CUDA", FUSED)),
-        ),
-        ("READS 1, WRITES 1", "1r1w", (("relu", "torch relu", EAGER),)),
-    )
-    gap = 1 if room.height >= 16 else 0
-    y = room.y + gap
-    for title, mix, members in groups:
-        top = m.number(f"roof.{mix}")
-        canvas.put(room.x, y, title, Ink.DIM)
-        bars = [Bar("roof".ljust(11), top, f"{number_text(top)}", Ink.COMPUTED)]
-        for name, label, ink in members:
-            value = m.number(f"roof.{name}")
-            shown = OTHER if name in ("triton", "cuda") and name != me and me in ("triton", "cuda") else ink
-            bars.append(Bar(label.ljust(11), value, f"{number_text(value)}  {value / top * 100:.1f} %", shown))
-        y = labelled_bars(canvas, Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0)), bars, high, played=share)
-        y += 1 + gap
-    if y < room.bottom:
-        legend(
-            canvas,
-            room.x,
-            y,
-            [("█", Ink.COMPUTED, "best pure mover"), ("█", EAGER, "eager's kernels"), ("█", FUSED, "fused")],
-            room.right,
-        )
-        y += 1 + gap
-    if room.bottom - y >= 5:
-        _reckoning(m, canvas, Box(box.x, y, box.width, 5), share)
-        y += 6
-    if room.bottom - y >= 14 and m.has("gpu.eager"):
-        _reached(m, canvas, Box(box.x, y, box.width, box.bottom - y), share)
-
-
-def _reached(m: Measurement, canvas: Canvas, box: Box, share: float) -> None:
-    """GB/s by n for eager and for a fused kernel, under the roof: what is small never reaches it."""
-    room = titled(canvas, box, "GB/s AGAINST n", "● counted bytes ÷ time on the GPU, L2 emptied", rule=True)
-    entries = [("◆", EAGER, "eager"), ("●", FUSED, "Triton"), ("┄", Ink.COMPUTED, "roof, 2 reads : 1 write")]
-    legend(canvas, room.x, room.y, entries, room.right)
-    x, top = _range(m), m.number("roof.2r1w")
-    plot = Plot(canvas, room.inside(top=1), x, (0, top * 1.05), margin=8)
-    plot.axes(
-        _x_ticks(*x), [Tick(0, "0"), Tick(top / 2, number_text(round(top / 2))), Tick(top, number_text(top))], "n"
-    )
-    for column in range(plot.area.x, plot.area.right):
-        canvas.put(column, plot.row(top), "┄", Ink.COMPUTED)
-    reach = x[0] + share * (x[1] - x[0])
-    for name, trips, ink, glyph in (("eager", EAGER_TRIPS, EAGER, "◆"), ("triton", FUSED_TRIPS, FUSED, "●")):
-        series = m.one_series(f"gpu.{name}")
-        rates = ((log2(n), trips * ITEM * n / us / 1e3) for n, us in zip(series.x, series.y, strict=True))
-        seen = [point for point in rates if point[0] <= reach + 1e-9]
-        plot.line(seen, Ink.FAINT)
-        plot.points(seen, ink, glyph)
-
-
-def _reckoning(m: Measurement, canvas: Canvas, box: Box, share: float) -> None:
-    """The speed-up that the roofs allow beside the one measured."""
-    room = titled(canvas, box, "SO THE SPEED-UP IS ONE OF TRIPS", "eager ÷ Triton at the same n", rule=True)
-    speed, allowed = m.number("roof.speedup"), m.number("roof.expected")
-    high = max(speed, allowed, 5 / 3)
-    bars = [
-        Bar("● measured", speed, f"{speed:.2f} ×", Ink.MEASURED),
-        Bar("○ roofs allow", allowed, f"{allowed:.2f} ×", Ink.COMPUTED),
-        Bar("○ bytes allow", 5 / 3, f"{5 / 3:.2f} × = 5/3", Ink.COMPUTED),
-    ]
-    labelled_bars(canvas, room, bars, high, played=share)
+    allow = EAGER_TRIPS / FUSED_TRIPS
+    bars.append(Bar("   bytes allow".ljust(16), allow, f"{allow:.2f} × = {EAGER_TRIPS}/{FUSED_TRIPS}", Ink.COMPUTED))
+    high = max(*gains, allow)
+    longest = max(len(one.text) for one in bars)
+    for at, one in enumerate(bars):
+        drawn = _in_turn(share, at, len(bars))
+        # The room for the longest text is kept for each, so that all bars have one scale.
+        wide = Bar(one.label, one.value * drawn, (one.text if drawn >= 1 else "").ljust(longest), one.ink)
+        labelled_bars(canvas, Box(room.x, room.y + at, room.width, 1), [wide], high)
+    return room.y + len(bars)

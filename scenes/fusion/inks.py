@@ -1,4 +1,7 @@
-"""Who has which ink in ``fusion``, in every picture. tmp has the ink of what is to be looked at."""
+"""Who has which ink in ``fusion``, in every picture. tmp has the ink of what is to be looked at.
+
+The two clocks and the two places where tmp may be found have inks of their own: they are no entrants.
+"""
 
 from gpu_explain.scenes.draw.ink import Ink
 
@@ -7,3 +10,7 @@ EAGER = Ink.C
 FUSED = Ink.A
 OTHER = Ink.WORK
 """Fused kernels that were not chosen to race."""
+HOST_CLOCK, GPU_CLOCK = Ink.B, Ink.GOOD
+"""A call in a loop by the host's clock; the kernels alone by the GPU's."""
+IN_L2, IN_MEMORY = Ink.GOOD, Ink.C
+"""relu where tmp was still in the L2, and where it came from memory as eager's usually does."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpu_explain.scenes.base import Measurement, Pace, View
 from gpu_explain.scenes.draw.box import Box
 from gpu_explain.scenes.draw.canvas import Canvas
-from gpu_explain.scenes.fusion import curves, lanes
+from gpu_explain.scenes.fusion import curves, lanes, roofs
 
 LONGEST_S = 9.0
 """Seconds on screen that the slowest entrant takes."""
@@ -29,6 +29,6 @@ def frame(m: Measurement, view: View) -> Canvas:
     share = 1.0
     if view.motion and paced.seconds > paced.lead:
         share = min(max((view.seconds - paced.lead) / (paced.seconds - paced.lead), 0.0), 1.0)
-    draw = (lanes.trips, lanes.race, lanes.kernels, curves.pays, curves.cache, curves.roof)[view.step]
+    draw = (lanes.trips, lanes.race, lanes.kernels, curves.pays, curves.cache, roofs.roof)[view.step]
     draw(m, canvas, box, share, "the previous choice" if view.previous else "")
     return canvas

@@ -121,17 +121,17 @@ def test_the_loser_still_runs_when_the_winner_has_finished() -> None:
     assert "µs" not in lost
 
 
-def test_a_dot_moves_only_while_its_kernel_runs() -> None:
+def test_a_packet_moves_only_while_its_kernel_runs() -> None:
     m = measured("sms132")
     paced = FUSION.pace(m, 0)
 
-    def dots(share: float) -> dict[str, int]:
+    def packets(share: float) -> dict[str, int]:
         at = paced.lead + (paced.seconds - paced.lead) * share
         rows = FUSION.frame(m, View(0, 82, 36, seconds=at)).rows()
         wanted = [row for row in rows if row.lstrip()[:4].strip().split(" ")[0] in ("a", "b", "tmp", "c")]
-        return {f"{at} {row.split()[0]}": row.count("●") for at, row in enumerate(wanted)}
+        return {f"{at} {row.split()[0]}": row.count("■") for at, row in enumerate(wanted)}
 
-    early, late = dots(0.3), dots(0.9)
+    early, late = packets(0.3), packets(0.9)
     assert [bool(n) for n in early.values()] == [True, True, True, False, False, True, True, True]
     assert [bool(n) for n in late.values()] == [False, False, False, True, True, False, False, False]
 
