@@ -182,12 +182,14 @@ def speedups(m: Measurement, canvas: Canvas, box: Box, share: float, previous: s
         canvas.put(column, plot.row(allow), "┄", Ink.COMPUTED)
         canvas.put(column, plot.row(1), "┄", Ink.FAINT)
     _regions(m, plot, plot.area.bottom - 1)
-    if plot.area.height >= 8:
-        canvas.right(plot.area.right, plot.row(1) - 1, f"▲ {NAMES[name]} faster", Ink.DIM)
-        canvas.right(plot.area.right, plot.row(1) + 1, f"▼ {NAMES[name]} slower", Ink.DIM)
     draw_curves(
         plot, [([p for p in points[clock] if p[0] <= reach + 1e-9], ink, glyph) for clock, ink, glyph, _ in clocks]
     )
+    if plot.area.height >= 8:
+        for row, text in ((plot.row(1) - 1, f"▲ {NAMES[name]} faster"), (plot.row(1) + 1, f"▼ {NAMES[name]} slower")):
+            start = plot.area.right - len(text)
+            if start > plot.area.x and all(canvas.glyph(x, row) in " ·┊" for x in range(start, plot.area.right)):
+                canvas.put(start, row, text, Ink.DIM)
     top = max(points[clock][0][1] for clock, *_ in clocks)
     for clock, ink, *_ in clocks:
         first, last = points[clock][0], points[clock][-1]
@@ -212,9 +214,7 @@ def _found(behind: float, flushed: float) -> Ink:
 
 def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) -> None:
     """For each size of tmp: relu right behind add as a part of relu with an emptied L2."""
-    room = titled(
-        canvas, box, "TIME OF RELU RIGHT AFTER ADD", previous or "100 %: the same relu, L2 cache emptied first"
-    )
+    room = titled(canvas, box, "TIME OF RELU RIGHT BEHIND ADD", previous or "100 %: same relu, L2 cache emptied first")
     if not m.has("cache.behind"):
         paragraph(canvas, room.inside(top=1), f"Not measured: {m.why_missing('cache')}.", Ink.DIM)
         return
@@ -228,7 +228,7 @@ def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
     canvas.put(left, room.y, "time", Ink.DIM)
     canvas.put(left + width, room.y, "100 %", Ink.DIM)
     if said:
-        canvas.right(room.right, room.y, "after add ÷ emptied", Ink.DIM)
+        canvas.right(room.right, room.y, "behind add ÷ emptied", Ink.DIM)
     y = room.y + 1
     walled = False
     for at, part in enumerate(behind.x):
@@ -266,11 +266,12 @@ def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
 
 def _l2_verdict(m: Measurement) -> str:
     """What tmp in the L2 does to relu's time and to what fusion wins, at the two sizes that the claims are about."""
-    said = []
+    said: list[str] = []
     for where, size in (("inside", WELL_INSIDE), ("outside", WELL_OUTSIDE)):
         if m.has(f"cache.{where}.ratio"):
             ratio, gain = m.number(f"cache.{where}.ratio"), m.number(f"cache.{where}.gain")
-            said.append(f"{share_text(size)}: relu {ratio:.0f} %, fusion wins {gain:.2f} ×")
+            relu, wins = ("", "") if said else ("relu ", "fusion wins ")
+            said.append(f"{share_text(size)}: {relu}{ratio:.0f} %, {wins}{gain:.2f} ×")
     return f"tmp of {'; of '.join(said)}." if said else ""
 
 

@@ -133,16 +133,23 @@ def _reached(m: Measurement, canvas: Canvas, box: Box, share: float) -> None:
     entries = [("◆", EAGER, "eager"), ("●", FUSED, "Triton"), (BOTH, Ink.STRONG, "both")]
     remark = ("┄", Ink.COMPUTED, "roof, reads 2, writes 1   higher is not sooner done: eager has more to move")
     legend(canvas, room.x, room.y, [*entries, remark], room.right)
+    rates = {
+        name: [
+            (log2(n), trips * ITEM * n / us / 1e3)
+            for n, us in zip(m.one_series(f"gpu.{name}").x, m.one_series(f"gpu.{name}").y, strict=True)
+        ]
+        for name, trips in (("eager", EAGER_TRIPS), ("triton", FUSED_TRIPS))
+    }
     top = m.number("roof.2r1w")
+    highest = max(top, *(rate for points in rates.values() for _, rate in points))
     ticks = [Tick(0, "0"), Tick(top / 2, number_text(round(top / 2))), Tick(top, number_text(top))]
-    plot = plot_over_n(m, canvas, room.inside(top=1), (0, top * 1.05), ticks, margin=8)
+    plot = plot_over_n(m, canvas, room.inside(top=1), (0, highest * 1.05), ticks, margin=8)
     for column in range(plot.area.x, plot.area.right):
         canvas.put(column, plot.row(top), "┄", Ink.COMPUTED)
     low, high = n_range(m)
     reach = low + share * (high - low)
-    curves = []
-    for name, trips, ink, glyph in (("eager", EAGER_TRIPS, EAGER, "◆"), ("triton", FUSED_TRIPS, FUSED, "●")):
-        series = m.one_series(f"gpu.{name}")
-        rates = ((log2(n), trips * ITEM * n / us / 1e3) for n, us in zip(series.x, series.y, strict=True))
-        curves.append(([point for point in rates if point[0] <= reach + 1e-9], ink, glyph))
+    curves = [
+        ([point for point in rates[name] if point[0] <= reach + 1e-9], ink, glyph)
+        for name, ink, glyph in (("eager", EAGER, "◆"), ("triton", FUSED, "●"))
+    ]
     draw_curves(plot, curves)
