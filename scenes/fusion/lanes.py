@@ -308,7 +308,8 @@ def _counted(m: Measurement, names: list[str]) -> str:
     said = [f"{NAMES[name]} {_kernels(count[name])}" for name in names if name == "eager"]
     if fused and len({count[name] for name in fused}) == 1:
         every = ", ".join(NAMES[name] for name in fused)
-        said.append(f"{every} {_kernels(count[fused[0]])}")
+        many = f"{count[fused[0]]} each" if len(fused) > 1 else _kernels(count[fused[0]])
+        said.append(f"{every} {many}")
     else:
         said += [f"{NAMES[name]} {_kernels(count[name])}" for name in fused]
     return f"One line of PyTorch: {'; '.join(said)}."
