@@ -74,7 +74,7 @@ def wrong_torch(packages: Packages, driver: Driver | None) -> Problem | None:
         return problem("torch-too-old", extra=fitting_extra(driver), evidence=evidence)
     if driver and packages.torch_cuda[0] > driver.cuda[0]:
         evidence = f"{_supports(driver)}, torch was built for {packages.torch_cuda[0]}.{packages.torch_cuda[1]}"
-        return problem("driver-too-old", extra="live-cu12", evidence=evidence)
+        return problem("driver-too-old", evidence=evidence)
     return None
 
 
@@ -85,7 +85,7 @@ def wrong_toolkit(packages: Packages, driver: Driver | None) -> Problem | None:
     for name, major in (("cuda-bindings", packages.bindings), ("NVRTC", nvrtc)):
         if driver and major > driver.cuda[0]:
             evidence = f"{_supports(driver)}, {name} is of CUDA {major}"
-            return problem("toolkit-too-new", extra=fitting_extra(driver), evidence=evidence)
+            return problem("toolkit-too-new", evidence=evidence)
     if nvrtc and packages.bindings and nvrtc != packages.bindings:
         evidence = f"NVRTC is of CUDA {nvrtc}, cuda-bindings of CUDA {packages.bindings}"
         return problem("nvrtc-pairing", extra=fitting_extra(driver), evidence=evidence)

@@ -34,6 +34,8 @@ class Check:
         text: What is there, in a few words.
         evidence: How we know: paths, versions, variables, error codes.
         problem: What is wrong, in the words of the catalogue.
+        fatal: Whether live mode will not work because of it, whatever its problem means elsewhere: a kernel that was
+            tried and failed.
     """
 
     id: str
@@ -42,6 +44,7 @@ class Check:
     text: str
     evidence: tuple[str, ...] = ()
     problem: Problem | None = None
+    fatal: bool = False
 
     @property
     def effect(self) -> Effect | None:
@@ -51,7 +54,7 @@ class Check:
     @property
     def stops(self) -> bool:
         """Whether live mode will not work because of it."""
-        return self.effect in {Effect.STOPS, Effect.NO_GPU}
+        return self.fatal or self.effect in {Effect.STOPS, Effect.NO_GPU}
 
     def spared(self, why: str) -> Check:
         """The same on a machine where it makes no difference."""

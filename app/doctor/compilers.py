@@ -52,15 +52,15 @@ def _nvrtc(machine: Machine, driver: Driver | None, packages: Packages, arch: in
         return unknown("nvrtc", _GROUP, f"NVRTC did not load within {machine.limit_s:.0f} seconds")
     except (OSError, ValueError):
         evidence = "the process that loaded it died"
-        return wrong("nvrtc", _GROUP, problem("no-nvrtc", platform=machine.platform, extra=extra, evidence=evidence))
+        return wrong("nvrtc", _GROUP, problem("no-nvrtc", extra=extra, evidence=evidence))
     if "missing" in said:
         evidence = f"The system says: {said['missing']}"
-        return wrong("nvrtc", _GROUP, problem("no-nvrtc", platform=machine.platform, extra=extra, evidence=evidence))
+        return wrong("nvrtc", _GROUP, problem("no-nvrtc", extra=extra, evidence=evidence))
     version = packages.versions.get("nvrtc") or ".".join(map(str, said["version"]))
     if arch and arch not in said["archs"]:
         known = f"sm_{min(said['archs'])} to sm_{max(said['archs'])}"
         evidence = f"NVRTC {version} compiles for {known}, this GPU is sm_{arch}"
-        return wrong("nvrtc", _GROUP, problem("cuda-arch", platform=machine.platform, evidence=evidence))
+        return wrong("nvrtc", _GROUP, problem("cuda-arch", evidence=evidence))
     return found("nvrtc", _GROUP, f"NVRTC {version}", said["path"])
 
 
@@ -84,21 +84,21 @@ def _c_compiler(machine: Machine) -> Check:
         program = shutil.which(named, path=path)
         if program is None:
             evidence = f"$CC is {named!r}, which is no program"
-            return wrong("c-compiler", _GROUP, problem("no-compiler", platform=machine.platform, evidence=evidence))
+            return wrong("c-compiler", _GROUP, problem("no-compiler", evidence=evidence))
         return found("c-compiler", _GROUP, f"C compiler {named} ($CC)", program)
     for name in ("gcc", "clang"):
         program = shutil.which(name, path=path)
         if program is not None:
             return found("c-compiler", _GROUP, f"C compiler {name}", program)
     evidence = "looked for $CC, gcc and clang on PATH"
-    return wrong("c-compiler", _GROUP, problem("no-compiler", platform=machine.platform, evidence=evidence))
+    return wrong("c-compiler", _GROUP, problem("no-compiler", evidence=evidence))
 
 
 def _headers(machine: Machine) -> Check:
     if (machine.include / "Python.h").is_file():
         return found("python-headers", _GROUP, "Python.h", str(machine.include))
     evidence = f"looked in {machine.include}"
-    met = problem("no-python-headers", platform=machine.platform, evidence=evidence)
+    met = problem("no-python-headers", evidence=evidence)
     return wrong("python-headers", _GROUP, met)
 
 
@@ -109,7 +109,7 @@ def _ptxas(machine: Machine, packages: Packages, arch: int) -> Check:
     program = Path(named) if named else next((path for path in packages.ptxas if path.name == name), None)
     if program is None or not program.is_file():
         evidence = f"{variable} is {named!r}" if named else "triton's folder backends/nvidia/bin does not hold it"
-        return wrong("ptxas", _GROUP, problem("ptxas-missing", platform=machine.platform, evidence=evidence))
+        return wrong("ptxas", _GROUP, problem("ptxas-missing", evidence=evidence))
     if not arch:
         return beside("ptxas", _GROUP, f"{name}: no GPU to compile for", str(program))
     try:
@@ -117,11 +117,11 @@ def _ptxas(machine: Machine, packages: Packages, arch: int) -> Check:
         child = subprocess.run(command, capture_output=True, text=True, timeout=machine.limit_s, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         evidence = f"{program} does not start: {error}"
-        return wrong("ptxas", _GROUP, problem("ptxas-missing", platform=machine.platform, evidence=evidence))
+        return wrong("ptxas", _GROUP, problem("ptxas-missing", evidence=evidence))
     archs = {int(number) for number in re.findall(r"'sm_(\d+)", child.stdout)}
     if not archs:
         return unknown("ptxas", _GROUP, f"{name} does not list its architectures", str(program))
     if arch not in archs:
         evidence = f"{name} assembles for sm_{min(archs)} to sm_{max(archs)}, this GPU is sm_{arch}"
-        return wrong("ptxas", _GROUP, problem("ptxas-arch", platform=machine.platform, evidence=evidence))
+        return wrong("ptxas", _GROUP, problem("ptxas-arch", evidence=evidence))
     return found("ptxas", _GROUP, f"{name} knows sm_{arch}", str(program))

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO
 
 import msgspec
@@ -182,14 +182,17 @@ def _group(trial: Trial) -> Group:
 def _check(trial: Trial, tried: Tried) -> Check:
     id = f"deep-{trial.id}"
     if tried.problem is not None:
-        return wrong(id, _group(trial), tried.problem, *tried.evidence)
+        # Without the profiler live mode works; without kernels it does not, whatever they met.
+        failed = wrong(id, _group(trial), tried.problem, *tried.evidence)
+        return replace(failed, fatal=trial.id != "profiler" or tried.problem.sticky)
     return found(id, _group(trial), f"{tried.text} ({tried.seconds:.1f} s)", *tried.evidence)
 
 
 def _broken(trial: Trial, ending: _Ending) -> Check:
     id = "deep-hung" if ending.hung else "deep-died"
     doing = f"{trial.doing[0].upper()}{trial.doing[1:]}"
-    return wrong(f"deep-{trial.id}", _group(trial), problem(id, doing=doing, evidence=ending.why, detail=ending.output))
+    met = problem(id, doing=doing, evidence=ending.why, detail=ending.output)
+    return replace(wrong(f"deep-{trial.id}", _group(trial), met), fatal=trial.id != "profiler")
 
 
 def _untried(trial: Trial) -> Check:

@@ -86,53 +86,51 @@ def _device_files(machine: Machine) -> Iterator[Check]:
     shut = [f"/dev/{file.name}" for file in there if not os.access(file, os.R_OK | os.W_OK)]
     if shut:
         evidence = f"May not be opened: {', '.join(shut)}"
-        yield wrong(
-            "device-files", Group.DRIVER, problem("no-permission", platform=machine.platform, evidence=evidence)
-        )
+        yield wrong("device-files", Group.DRIVER, problem("no-permission", evidence=evidence))
     elif there:
         yield found("device-files", Group.DRIVER, f"/dev/{there[0].name} may be opened")
 
 
-def gpu_checks(machine: Machine, asked: Asked) -> Iterator[Check]:
+def gpu_checks(asked: Asked) -> Iterator[Check]:
     """Each GPU, its settings, and whether one can be opened."""
     if asked.driver is None:
         yield beside("gpu", Group.GPU, "no GPU to look at: the driver lists none")
         return
     for index, gpu in enumerate(asked.driver.gpus):
         number = f" {index}" if len(asked.driver.gpus) > 1 else ""
-        yield from _gpu(gpu, f"gpu{number.strip()}", f"GPU{number}: " if number else "", machine)
-    yield _opening(machine, asked)
+        yield from _gpu(gpu, f"gpu{number.strip()}", f"GPU{number}: " if number else "")
+    yield _opening(asked)
 
 
-def _gpu(gpu: Gpu, id: str, label: str, machine: Machine) -> Iterator[Check]:
+def _gpu(gpu: Gpu, id: str, label: str) -> Iterator[Check]:
     group, name = Group.GPU, f"{label}{gpu.name}"
     has = ".".join(map(str, gpu.capability))
     memory = f"{gpu.memory / 1e9:.0f} GB" + (f" ({gpu.free / 1e9:.0f} free)" if gpu.free is not None else "")
     if gpu.capability < LEAST_CAPABILITY:
         least = ".".join(map(str, LEAST_CAPABILITY))
         evidence = f"{name} has compute capability {has}, the kernels need {least} (Turing, 2018) or newer"
-        yield wrong(id, group, problem("gpu-too-old", platform=machine.platform, evidence=evidence))
+        yield wrong(id, group, problem("gpu-too-old", evidence=evidence))
     else:
         yield found(id, group, f"{name}, compute {has}, {gpu.sms} SMs, {memory}")
     if LEAST_CAPABILITY <= gpu.capability < DOT_CAPABILITY:
         evidence = f"{name} has compute capability {has}"
-        yield wrong(f"{id}-dot", group, problem("no-tensor-dot", platform=machine.platform, evidence=evidence))
+        yield wrong(f"{id}-dot", group, problem("no-tensor-dot", evidence=evidence))
     if gpu.mode == PROHIBITED:
         evidence = f"The compute mode of {name} is Prohibited"
-        yield wrong(f"{id}-mode", group, problem("gpu-prohibited", platform=machine.platform, evidence=evidence))
+        yield wrong(f"{id}-mode", group, problem("gpu-prohibited", evidence=evidence))
     elif gpu.mode == EXCLUSIVE:
         evidence = f"The compute mode of {name} is Exclusive Process"
-        yield wrong(f"{id}-mode", group, problem("gpu-exclusive", platform=machine.platform, evidence=evidence))
+        yield wrong(f"{id}-mode", group, problem("gpu-exclusive", evidence=evidence))
     else:
         yield found(f"{id}-mode", group, f"{label}open to several programs")
     if gpu.mig:
         evidence = f"Its profile is {gpu.mig}, with {gpu.sms} SMs"
-        yield wrong(f"{id}-mig", group, problem("mig-slice", platform=machine.platform, evidence=evidence))
+        yield wrong(f"{id}-mig", group, problem("mig-slice", evidence=evidence))
     else:
         yield beside(f"{id}-mig", group, f"{label}no MIG slice")
     if gpu.watchdog:
         evidence = f"Kernels on {name} have a time limit"
-        yield wrong(f"{id}-watchdog", group, problem("watchdog", platform=machine.platform, evidence=evidence))
+        yield wrong(f"{id}-watchdog", group, problem("watchdog", evidence=evidence))
     else:
         yield beside(f"{id}-watchdog", group, f"{label}no display watchdog")
     if gpu.free is not None and gpu.free < max(_TIGHT_BYTES, _TIGHT_SHARE * gpu.memory):
@@ -140,11 +138,11 @@ def _gpu(gpu: Gpu, id: str, label: str, machine: Machine) -> Iterator[Check]:
         yield wrong(
             f"{id}-memory",
             group,
-            problem("gpu-full", platform=machine.platform, mig=bool(gpu.mig), evidence=evidence),
+            problem("gpu-full", mig=bool(gpu.mig), evidence=evidence),
         )
 
 
-def _opening(machine: Machine, asked: Asked) -> Check:
+def _opening(asked: Asked) -> Check:
     """Whether a context can be made, which is where exclusive modes, full memory and broken drivers show."""
     group, answer = Group.GPU, asked.answer
     opened = [one for one in answer.contexts if not one.error]
@@ -162,7 +160,7 @@ def _opening(machine: Machine, asked: Asked) -> Check:
     id = known.id if known and known.effect is Effect.STOPS else "gpu-unusable"
     evidence = f"{first.call} answered {first.error} on GPU {first.gpu}"
     evidence += ": its memory is full" if first.error == _OUT_OF_MEMORY else ""
-    return wrong("opens", group, problem(id, platform=machine.platform, evidence=evidence))
+    return wrong("opens", group, problem(id, evidence=evidence))
 
 
 def neighbour_checks(machine: Machine, asked: Asked) -> Iterator[Check]:
@@ -177,14 +175,14 @@ def neighbour_checks(machine: Machine, asked: Asked) -> Iterator[Check]:
         if gpu.processes is None and gpu.busy is None:
             yield unknown(id, group, f"{label}NVML does not say who else is there")
         elif gpu.processes or (gpu.busy or 0) > BUSY_PERCENT:
-            yield wrong(id, group, problem("neighbours", platform=machine.platform, evidence=_others(gpu, label)))
+            yield wrong(id, group, problem("neighbours", evidence=_others(gpu, label)))
         else:
             yield found(id, group, f"{label}nobody else")
     pipe = machine.environ.get("CUDA_MPS_PIPE_DIRECTORY")
     control = machine.root / (pipe or "/tmp/nvidia-mps").lstrip("/") / "control"
     if pipe or control.exists():
         evidence = f"CUDA_MPS_PIPE_DIRECTORY={pipe}" if pipe else "/tmp/nvidia-mps/control is there"
-        yield wrong("mps", group, problem("mps", platform=machine.platform, evidence=evidence))
+        yield wrong("mps", group, problem("mps", evidence=evidence))
     else:
         yield beside("mps", group, "no MPS")
 

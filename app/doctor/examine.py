@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 from gpu_explain.app.doctor.check import Check, Examination
 from gpu_explain.app.doctor.compilers import compiler_checks
@@ -14,7 +15,7 @@ from gpu_explain.app.doctor.machine import Machine
 from gpu_explain.app.doctor.packages import package_checks
 from gpu_explain.app.doctor.surroundings import cache_checks, profiler_checks, terminal_checks, variable_checks
 from gpu_explain.app.packages import installed
-from gpu_explain.scenes.base.conditions import Group
+from gpu_explain.scenes.base.conditions import Group, speaking_for
 
 _FOR_LIVE = (Group.PACKAGES, Group.COMPILER, Group.CACHES, Group.VARIABLES, Group.PROFILER)
 """What only live mode needs."""
@@ -30,13 +31,18 @@ def examine(
     deeply: Deep = lambda machine, progress: deep_checks(machine.environ, progress),
 ) -> Examination:
     """Examine a machine; ``deep`` launches kernels on it too. ``progress`` is told what takes long."""
+    with speaking_for(machine.platform):
+        return _examine(machine, deep, progress or _quietly, deeply)
+
+
+def _examine(machine: Machine, deep: bool, progress: Callable[[str], None], deeply: Deep) -> Examination:
     began = time.perf_counter()
-    with ThreadPoolExecutor(2) as beside:
+    with ThreadPoolExecutor(1) as beside:
         # Metadata is read while the driver starts.
-        asking = beside.submit(ask_machine, machine)
+        asking = beside.submit(copy_context().run, ask_machine, machine)
         packages = installed(machine.path)
         asked = asking.result()
-    checks = [*driver_checks(machine, asked), *gpu_checks(machine, asked), *neighbour_checks(machine, asked)]
+    checks = [*driver_checks(machine, asked), *gpu_checks(asked), *neighbour_checks(machine, asked)]
     checks += package_checks(machine, asked.driver, packages)
     checks += compiler_checks(machine, asked.driver, packages)
     checks += [*cache_checks(machine), *variable_checks(machine)]
@@ -46,7 +52,7 @@ def examine(
     if not asked.gpu_here:
         checks = [_spared(check) for check in checks]
     if deep and asked.driver is not None:
-        checks += deeply(machine, progress or _quietly)
+        checks += deeply(machine, progress)
     order = list(Group)
     checks.sort(key=lambda check: order.index(check.group))
     return Examination(

@@ -7,7 +7,7 @@ JSON, schema 1::
      "platform": {"system", "distribution", "package_manager", "container", "wsl": bool, "python", "environment"},
      "gpus": [{"name", "compute_capability": "9.0", "memory_bytes"}],
      "checks": [{"id", "group", "state": "found" | "not found" | "not applicable" | "could not check", "text",
-                 "evidence": […],
+                 "evidence": […], "stops": bool (live mode will not work because of it),
                  "problem": {"id", "what", "why", "remedy", "detail",
                              "effect": "stops live mode" | "no GPU" | "limits" | "one request"} | null}]}
 
@@ -66,6 +66,7 @@ def _check(check: Check) -> dict[str, Any]:
         "state": check.state.value,
         "text": check.text,
         "evidence": list(check.evidence),
+        "stops": check.stops,
         "problem": problem
         and {
             "id": problem.id,

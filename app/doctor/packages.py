@@ -24,7 +24,7 @@ def package_checks(machine: Machine, driver: Driver | None, packages: Packages) 
     if "torch" not in packages.missing:
         yield from _torch(packages, driver)
     if "triton" not in packages.missing:
-        yield _triton(machine, packages)
+        yield _triton(packages)
     for name in ("cuda-core", "cuda-bindings"):
         if name in versions:
             yield found(name, _GROUP, f"{name} {versions[name]}")
@@ -44,7 +44,7 @@ def _python(machine: Machine) -> Check:
     if machine.python > NEWEST_PYTHON:
         newest = ".".join(map(str, NEWEST_PYTHON))
         evidence = f"It is {version}, the newest one tried is {newest}"
-        return wrong("python", _GROUP, problem("python-untried", platform=machine.platform, evidence=evidence))
+        return wrong("python", _GROUP, problem("python-untried", evidence=evidence))
     return found("python", _GROUP, f"Python {version} ({machine.platform.environment})")
 
 
@@ -58,7 +58,7 @@ def _torch(packages: Packages, driver: Driver | None) -> Iterator[Check]:
         yield found("torch", _GROUP, f"torch {version}{built}")
 
 
-def _triton(machine: Machine, packages: Packages) -> Check:
+def _triton(packages: Packages) -> Check:
     has, wanted = packages.versions.get("triton", ""), packages.triton_wanted
     if not wanted or not has:
         return found("triton", _GROUP, f"triton {has}".rstrip(), "this torch names no version of triton")
@@ -66,6 +66,6 @@ def _triton(machine: Machine, packages: Packages) -> Check:
     if numbers(has) != numbers(wanted):
         torch = packages.versions.get("torch", "")
         evidence = f"torch {torch} asks for triton {wanted}, and {has} is installed"
-        met = problem("triton-mismatch", platform=machine.platform, evidence=evidence, wanted=wanted)
+        met = problem("triton-mismatch", evidence=evidence, wanted=wanted)
         return wrong("triton", _GROUP, met)
     return found("triton", _GROUP, f"triton {has} (the one this torch wants)")

@@ -50,7 +50,7 @@ def secrets_here() -> Secrets:
 def at_home(text: str, secrets: Secrets) -> str:
     """Home folders as ``~``: what stands in the table."""
     for home in secrets.homes:
-        text = re.sub(rf"{re.escape(home.rstrip('/'))}(?![\w.-])", "~", text)
+        text = re.sub(rf"(?<![\w.~-]){re.escape(home.rstrip('/'))}(?![\w.-])", "~", text)
     return text
 
 

@@ -24,27 +24,26 @@ def cache_checks(machine: Machine) -> Iterator[Check]:
     """Where compiled kernels go: ours, Triton's, Inductor's, and the temporary folder that all of them use."""
     ours = cache_candidates(machine.environ)
     usable = next((folder for folder in ours if writable(folder)), None)
-    yield _folder(machine, "gpu-explain", ours[0] if ours else None, CACHE_VARIABLE, _instead(usable))
+    yield _folder("gpu-explain", ours[0] if ours else None, CACHE_VARIABLE, _instead(usable))
     folder, named = triton_cache(machine.environ)
     if named and not writable(folder):
         evidence = f"{named} leads to {folder}"
-        met = problem("no-cache", platform=machine.platform, owner="Triton", variable=named, evidence=evidence)
+        met = problem("no-cache", variable=named, evidence=evidence)
         yield wrong("triton-cache", Group.CACHES, met)
     else:
-        yield _folder(machine, "Triton", folder, "TRITON_CACHE_DIR", _instead(usable))
+        yield _folder("Triton", folder, "TRITON_CACHE_DIR", _instead(usable))
     temporary = _temporary()
     if temporary is None:
         evidence = "TMPDIR, /tmp, /var/tmp, /usr/tmp and the current folder cannot be written"
-        owner = "Everything"
-        met = problem("no-cache", platform=machine.platform, owner=owner, variable="TMPDIR", evidence=evidence)
+        met = problem("no-cache", variable="TMPDIR", evidence=evidence)
         yield wrong("temporary", Group.CACHES, met)
         return
     inductor = machine.environ.get("TORCHINDUCTOR_CACHE_DIR") or f"{temporary}/torchinductor_{_user()}"
-    yield _folder(machine, "torch.compile", Path(inductor), "TORCHINDUCTOR_CACHE_DIR", "torch.compile will not work")
-    yield from _room(machine, [place for place in (usable, folder, temporary) if place is not None])
+    yield _folder("torch.compile", Path(inductor), "TORCHINDUCTOR_CACHE_DIR", "torch.compile will not work")
+    yield from _room([place for place in (usable, folder, temporary) if place is not None])
 
 
-def _folder(machine: Machine, owner: str, folder: Path | None, variable: str, instead: str) -> Check:
+def _folder(owner: str, folder: Path | None, variable: str, instead: str) -> Check:
     id = f"{owner.lower().replace('.', '-')}-cache"
     if folder is not None and writable(folder):
         return found(id, Group.CACHES, f"{owner}'s", str(folder))
@@ -54,7 +53,6 @@ def _folder(machine: Machine, owner: str, folder: Path | None, variable: str, in
         Group.CACHES,
         problem(
             "cache-unwritable",
-            platform=machine.platform,
             owner=owner,
             evidence=evidence,
             instead=instead,
@@ -82,7 +80,7 @@ def _user() -> str:
         return "unknown_user"
 
 
-def _room(machine: Machine, places: list[Path]) -> Iterator[Check]:
+def _room(places: list[Path]) -> Iterator[Check]:
     """Free room where they lie; the tightest place is told."""
     free = {}
     for place in places:
@@ -96,7 +94,7 @@ def _room(machine: Machine, places: list[Path]) -> Iterator[Check]:
     tightest = min(free, key=lambda place: free[place])
     if free[tightest] < _ROOM_BYTES:
         evidence = f"{free[tightest] / 1e6:.0f} MB are free at {tightest}"
-        yield wrong("room", Group.CACHES, problem("disk-full", platform=machine.platform, evidence=evidence))
+        yield wrong("room", Group.CACHES, problem("disk-full", evidence=evidence))
     else:
         yield found("room", Group.CACHES, f"{free[tightest] / 1e9:.0f} GB of room", str(tightest))
 
@@ -106,7 +104,7 @@ def variable_checks(machine: Machine) -> Iterator[Check]:
     _, unset = worker_environment(machine.environ)
     if unset:
         evidence = unset_sentence(unset).rstrip(".")
-        yield wrong("variables", Group.VARIABLES, problem("environment", platform=machine.platform, evidence=evidence))
+        yield wrong("variables", Group.VARIABLES, problem("environment", evidence=evidence))
     else:
         yield found("variables", Group.VARIABLES, "none that spoils a measurement is set")
 
@@ -126,24 +124,24 @@ def terminal_checks(machine: Machine) -> Iterator[Check]:
     kind = environ.get("TERM", "")
     if kind in CANNOT_PLACE and (terminal.terminal or kind):
         evidence = f"TERM is {kind!r}"
-        yield wrong("term", group, problem("dumb-terminal", platform=machine.platform, evidence=evidence))
+        yield wrong("term", group, problem("dumb-terminal", evidence=evidence))
     elif kind:
         yield found("term", group, f"TERM={kind}")
     if is_utf8(terminal.encoding):
         yield found("encoding", group, "UTF-8")
     else:
         evidence = f"This one is set to {terminal.encoding or 'nothing'}"
-        yield wrong("encoding", group, problem("no-utf8", platform=machine.platform, evidence=evidence))
+        yield wrong("encoding", group, problem("no-utf8", evidence=evidence))
     if terminal.size is None:
         yield beside("size", group, "no size")
     elif terminal.size[0] < SMALLEST[0] or terminal.size[1] < SMALLEST[1]:
         has, least = "×".join(map(str, terminal.size)), "×".join(map(str, SMALLEST))
         evidence = f"It has {has} characters, {least} are needed and 120×40 are best"
-        yield wrong("size", group, problem("small-terminal", platform=machine.platform, evidence=evidence))
+        yield wrong("size", group, problem("small-terminal", evidence=evidence))
     else:
         yield found("size", group, "×".join(map(str, terminal.size)))
     if environ.get("NO_COLOR"):
-        yield wrong("colour", group, problem("no-colour", platform=machine.platform, evidence="NO_COLOR is set"))
+        yield wrong("colour", group, problem("no-colour", evidence="NO_COLOR is set"))
     else:
         yield found("colour", group, _colours(environ.get("COLORTERM", ""), kind))
 

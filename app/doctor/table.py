@@ -20,7 +20,9 @@ _SIGNS = {State.FOUND: _GOOD, State.NOT_APPLICABLE: ("·", "dim"), State.UNKNOWN
 def table(examination: Examination, secrets: Secrets, width: int = 100) -> Iterator[Line]:
     """The whole report, home folders as ``~`` where they are evidence; commands keep the real paths."""
     width = max(width, 40)
-    yield [(f"gpu-explain {__version__} doctor", "bold"), (f" · {_platform(examination)}", "dim")]
+    name = f"gpu-explain {__version__} doctor"
+    for number, text in enumerate(wrap(f"{name} · {_platform(examination)}", width)):
+        yield [(text, "dim")] if number else [(name, "bold"), (text[len(name) :], "dim")]
     for group, checks in groupby(examination.checks, key=lambda check: check.group):
         label = group.value
         for line in _group(list(checks), secrets, width - _LABEL):

@@ -4,8 +4,9 @@ It lies in ``scenes/base`` since app and kernels both speak from it and neither 
 screen, ``--run-all``, the worker and ``doctor`` say the same words for the same condition. ``TROUBLESHOOTING.md`` is
 written from it (``tools/troubleshooting.py``).
 
->>> from gpu_explain.scenes.base.conditions import Platform, problem
->>> problem("no-compiler", platform=Platform(manager="apt"), evidence="looked for $CC, gcc and clang on PATH").remedy
+>>> from gpu_explain.scenes.base.conditions import Platform, problem, speaking_for
+>>> with speaking_for(Platform(manager="apt")):
+...     problem("no-compiler", evidence="looked for $CC, gcc and clang on PATH").remedy
 'sudo apt install gcc python3-dev'
 """
 
@@ -18,7 +19,7 @@ from functools import cache
 from gpu_explain.scenes.base.conditions import asking, driver, gpu, machine, packages, running
 from gpu_explain.scenes.base.conditions.codes import code_in
 from gpu_explain.scenes.base.conditions.condition import Condition, Effect, Group
-from gpu_explain.scenes.base.conditions.platform import Platform, here, look
+from gpu_explain.scenes.base.conditions.platform import Platform, here, look, speaking_for
 from gpu_explain.scenes.base.problem import Problem
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "look",
     "problem",
     "recognise",
+    "speaking_for",
 ]
 
 # `package-broken` is compared last of its kind: `ImportError` says little where `libnvrtc` says much.
@@ -61,22 +63,20 @@ def problem(
     *,
     detail: str = "",
     extra: str = "live",
-    platform: Platform | None = None,
     mig: bool = False,
     **evidence: str,
 ) -> Problem:
-    """A condition that was met, in words.
+    """A condition that was met, in words, with the remedy for this machine.
 
     Args:
         id: The condition's.
         detail: The original error text.
         extra: The extra that ``{install}`` installs here: ``live`` or ``live-cu12``.
-        platform: The machine that the remedy is for; this one by default.
         mig: Whether the GPU is a MIG slice, for which some remedies differ.
         evidence: The fields of the condition's templates.
     """
     one = condition(id)
-    platform = platform or here()
+    platform = here()
     tags = platform.tags | ({"mig"} if mig else set())
     remedy = next((text for tag, text in one.remedy.items() if not tag or tag in tags), "")
     fields = _Fields({**platform.words(extra), **evidence})

@@ -68,9 +68,9 @@ CONDITIONS = (
         "The NVIDIA driver is too old for this torch",
         "{evidence}",
         {
-            "wsl": "Update the NVIDIA driver in Windows, or install a torch for CUDA 12: {install}",
-            "container": "Update the driver of the host, or use an image with CUDA 12; or install: {install}",
-            "": "Update the driver, or install a torch for CUDA 12 and then: {install}",
+            "wsl": "Update the NVIDIA driver in Windows, or install a torch for CUDA 12 and then: {install_cu12}",
+            "container": "Update the driver of the host, or install a torch for CUDA 12 and then: {install_cu12}",
+            "": "Update the driver, or install a torch for CUDA 12 and then: {install_cu12}",
         },
         codes=(35, 36),
         signs=(r"driver on your system is too old", r"cudaErrorInsufficientDriver"),
@@ -82,7 +82,7 @@ CONDITIONS = (
         "cuda-bindings or NVRTC are of a newer CUDA major than the driver supports, or the driver refuses PTX (222).",
         "The installed CUDA packages are too new for this driver",
         "{evidence}",
-        {"": "Install the CUDA 12 set, or update the driver: {install}"},
+        {"": "Update the driver, or install the set for CUDA 12: {install_cu12}"},
         codes=(222,),
     ),
     Condition(
@@ -155,7 +155,8 @@ CONDITIONS = (
         "It is for data centre GPUs only; {evidence}",
         {
             "container": "Take /usr/local/cuda/compat out of LD_LIBRARY_PATH, or use an image for the host's driver",
-            "": "{sudo}apt remove 'cuda-compat-*' (or take its folder out of LD_LIBRARY_PATH), or update the driver",
+            "apt": "{sudo}apt remove 'cuda-compat-*', or update the driver",
+            "": "Take the folder named compat out of LD_LIBRARY_PATH, or update the driver",
         },
         codes=(804,),
     ),

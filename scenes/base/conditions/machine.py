@@ -18,7 +18,7 @@ CONDITIONS = (
         "no-cache",
         Group.CACHES,
         Effect.STOPS,
-        "No folder for {owner}'s compiled kernels can be written, the temporary one included.",
+        "No temporary folder can be written, or the one that a variable names for Triton cannot be.",
         "Compiled kernels cannot be kept anywhere",
         "{evidence}",
         {"": "export {variable}=/a/folder/that/can/be/written"},

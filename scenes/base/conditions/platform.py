@@ -6,7 +6,9 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -80,12 +82,30 @@ class Platform:
             "python": self.python,
             "pip": self.pip("").rstrip(),
             "install": self.install(extra),
+            "install_cu12": self.install("live-cu12"),
         }
 
 
-@cache
+_spoken_for: ContextVar[Platform | None] = ContextVar("the machine that remedies are for", default=None)
+
+
 def here() -> Platform:
-    """This machine."""
+    """The machine that remedies are for: this one, unless :func:`speaking_for` says otherwise."""
+    return _spoken_for.get() or _this()
+
+
+@contextmanager
+def speaking_for(platform: Platform) -> Iterator[None]:
+    """Remedies made inside the block are for that machine."""
+    token = _spoken_for.set(platform)
+    try:
+        yield
+    finally:
+        _spoken_for.reset(token)
+
+
+@cache
+def _this() -> Platform:
     return look(os.environ)
 
 

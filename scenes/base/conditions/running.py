@@ -162,7 +162,7 @@ CONDITIONS = (
     Condition(
         "deep-hung",
         Group.WORKER,
-        Effect.STOPS,
+        Effect.LIMITS,
         "A step of doctor --deep is not done within its time limit.",
         "{doing} was not done in time",
         "{evidence}",
@@ -171,7 +171,7 @@ CONDITIONS = (
     Condition(
         "deep-died",
         Group.WORKER,
-        Effect.STOPS,
+        Effect.LIMITS,
         "The process of doctor --deep ends in the middle of a step.",
         "{doing} ended the process that tried it",
         "{evidence}",
