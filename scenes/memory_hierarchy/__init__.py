@@ -2,8 +2,8 @@
 
 One thread follows chains in which each step needs the one before: additions in registers, loads from shared memory,
 from rings of growing footprint, from the host's memory. Levels and where they end are found in the curve, not assumed.
-``levels`` names them, ``measure`` launches, ``claims`` says what must come of it, ``words`` and ``pictures`` what is
-shown; ``published`` holds what others found.
+``levels`` names them, ``measure`` and ``rates`` launch, ``claims`` says what must come of it, ``words`` and
+``pictures`` what is shown; ``published`` holds what others found.
 """
 
 from gpu_explain.scenes.base import Part, Scene, Step, late
@@ -89,7 +89,7 @@ SCENE = Scene(
         Part("staircase", (), of("measure.measure_staircase"), "following rings of growing footprint"),
         Part("single", ("footprint",), of("measure.measure_single"), "timing loads one by one"),
         Part("distance", (), of("measure.measure_distance"), "timing loads near and far"),
-        Part("bandwidth", (), of("measure.measure_bandwidth"), "reading footprints from all SMs"),
+        Part("bandwidth", (), of("rates.measure_bandwidth"), "reading footprints from all SMs"),
         Part("others", (), of("measure.measure_others"), "looking up what others published"),
     ),
     claims=of("claims.claims"),

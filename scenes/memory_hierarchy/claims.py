@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from gpu_explain.scenes.base import Claim, Measurement, Series, expectation, law
+from gpu_explain.scenes.draw.sizes import MB
 from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, present
 from gpu_explain.scenes.memory_hierarchy.published import OTHERS
 
@@ -226,8 +227,10 @@ def _bandwidth(m: Measurement) -> tuple[Claim, ...]:
     sms, all_sms = m.device.sms, m.device.sms_total
     enough = 2 * sms >= all_sms
     cuda, triton = m.one_series("read.CUDA"), m.one_series("read.Triton")
-    ratios = [b / a for a, b in zip(cuda.y, triton.y, strict=True)]
+    half = m.number("size.l2") * MB / 2
+    ratios = [b / a for x, a, b in zip(cuda.x, cuda.y, triton.y, strict=True) if x >= half]
     worst = min(ratios, key=lambda r: min(r, 1 / r))
+    few = "" if enough else f"{sms} of {all_sms} SMs are in use, which cannot ask for all that the memory gives"
     return (
         law(
             "nearer-is-wider",
@@ -256,19 +259,20 @@ def _bandwidth(m: Measurement) -> tuple[Claim, ...]:
             (1.5, None),
             "×",
             "all SMs together can ask for more than the memory chips deliver",
-            unchecked="" if enough else f"{sms} of {all_sms} SMs are in use, which cannot ask for all that DRAM gives",
+            unchecked=few,
             likely="the launches do not keep enough loads under way",
             inputs=("read.l2", "read.dram"),
             source="kernels/bandwidth.py",
         ),
         expectation(
             "triton-reads-alike",
-            "The Triton kernel reads as fast as the CUDA one",
-            worst,
+            "From half of the L2 on, the Triton kernel reads as fast as the CUDA one",
+            worst if enough else None,
             (0.8, 1.25),
             "× CUDA (the ratio farthest from 1)",
-            "both ask for 16 bytes a thread, many at a time; what limits them is the memory",
-            likely="within the L1, where instructions count, the two compilers differ",
+            "both ask for 16 bytes a thread, many at a time; nearer, memory is so quick that instructions count too",
+            unchecked=few,
+            likely="one of the compilers keeps too few loads under way",
             inputs=("read.CUDA", "read.Triton"),
             source="kernels/bandwidth_triton.py",
         ),

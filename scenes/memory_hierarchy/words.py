@@ -57,9 +57,9 @@ def _ladder(m: Measurement) -> Words:
 def _staircase(m: Measurement) -> Words:
     halves = has_halves(m)
     found = [level for level in CACHED if m.has(f"plateau.{level}.sure")]
-    shown: list[str] = []
-    for level in CACHED:
-        shown += [name for name in (f"level.{level}", f"knee.{level}") if m.has(name)]
+    levels = [f"level.{level}" for level in CACHED if m.has(f"level.{level}")]
+    knees = [f"knee.{level}" for level in CACHED if m.has(f"knee.{level}")]
+    sizes = [name for name in ("l1.unified", "size.l2") if m.has(name)]
     if found:
         count = {1: "one level", 2: "two levels", 3: "three levels", 4: "four levels"}[len(found)]
         look = f"Count the stairs: {count}, at {listed([cycles(m, f'level.{level}') for level in found])} cycles."
@@ -74,7 +74,7 @@ def _staircase(m: Measurement) -> Words:
         "ring, a load costs the same, however large it is. Once the ring is too large, the loads are answered from "
         "farther away. Nothing in the program says where a load goes: only the footprint does.",
         look,
-        (*shown, "", *(name for name in ("l1.unified", "size.l2") if m.has(name))),
+        (*knees, "", *sizes, "", *levels),
     )
 
 
