@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_explain.scenes.base import Trace
+from gpu_explain.scenes.draw.bars import LOWER_EIGHTHS
 from gpu_explain.scenes.draw.box import Box
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.scale import Scale, count_text, time_text
+
+_SIDE = 8
+"""Cells at the left of an SM's rows, for its number and the time at which they begin: as wide as the map's labels."""
+_BAR = LOWER_EIGHTHS[7]
+"""A running block; the line of space above it parts the rows."""
 
 
 def window(trace: Trace, block: int, cells: int, *, wanted: int = 12) -> tuple[float, float]:
@@ -28,39 +34,64 @@ def rows_of_blocks(
 ) -> None:
     """An SM's blocks in rows over time, with their numbers; the last row of the box is the time axis.
 
-    A row means "resident at the same time" and nothing else. Rows that do not fit are left out around the chosen
-    block's; blocks after ``now_ns`` are drawn too, for the recording is complete.
+    A row means "resident at the same time" and nothing else; shades only part a block from the next. A gap is drawn
+    where a place was free for a cell's time or longer: shorter ones would come and go with the rounding. Rows that do
+    not fit are left out around the chosen block's; blocks after ``now_ns``, which a line through the rows marks, are
+    drawn too, for the recording is complete.
     """
-    begin, end = window(trace, chosen, box.width)
-    scale = Scale(begin, end, box.width)
+    cells = max(box.width - _SIDE - len(time_text(trace.span_ns)) - 1, 1)
+    begin, end = window(trace, chosen, cells)
+    scale, left_x = Scale(begin, end, cells), box.x + _SIDE
+    now_x = left_x + min(max(round(scale.at(now_ns)), 0), cells - 1)
     rows = trace.rows(sm)
+    canvas.put(box.x, box.y, f"SM {sm:>3} ", Ink.DIM)
     room = max(box.height - 1, 1)
     mine = next((at for at, row in enumerate(rows) if chosen in row), 0)
     first = min(max(mine - room // 2, 0), max(len(rows) - room, 0))
     for y, row in enumerate(rows[first : first + room], box.y):
+        marked = not begin <= now_ns <= end  # once the line of the moment that is shown has been drawn, or cannot be
         for turn, block in enumerate(row):
             left, right = scale.at(trace.start_ns[block]), scale.at(trace.end_ns[block])
-            if right <= 0 or left >= box.width:
+            if turn + 1 < len(row) and scale.at(trace.start_ns[row[turn + 1]]) - right < 1:
+                right = scale.at(trace.start_ns[row[turn + 1]])
+            if right <= 0 or left >= cells:
                 continue
-            here, there = max(round(left), 0), min(round(right), box.width)
-            room_for = max(there - here - 1, 1)
-            ink = Ink.CURSOR if block == chosen else Ink.ON_WORK_ALT if turn % 2 else Ink.ON_WORK
-            text = f" {count_text(block)}" if len(count_text(block)) + 1 <= room_for else ""
-            mark = "▸" if block == chosen and text else ""
-            canvas.put(box.x + here, y, (mark + text[len(mark) :]).ljust(room_for), ink)
-    _axis(canvas, box, scale, now_ns, hidden=len(rows) - min(room, len(rows)))
+            here, there = max(round(left), 0), min(round(right), cells)
+            room_for = max(there - here, 1)
+            text = f" {count_text(block)} " if len(count_text(block)) + 2 <= room_for else ""
+            bar, label = (Ink.WORK_ALT, Ink.ON_WORK_ALT) if turn % 2 else (Ink.WORK, Ink.ON_WORK)
+            if block == chosen:
+                label = Ink.CURSOR
+                canvas.put(left_x + here, y, ("▸" + text[1:]).ljust(room_for), label)
+            else:
+                canvas.put(left_x + here, y, _BAR * room_for, bar)
+                canvas.put(left_x + here, y, text, label)
+            if not marked and here <= now_x - left_x < here + room_for:
+                marked = True
+                if now_x - left_x >= here + max(len(text), 1):  # never through a number
+                    canvas.put(now_x, y, "│", label)
+        if not marked:
+            canvas.put(now_x, y, "│", Ink.LOOK)
+    _axis(canvas, box, scale, now_x, now_ns, hidden=len(rows) - min(room, len(rows)))
 
 
-def _axis(canvas: Canvas, box: Box, scale: Scale, now_ns: float, hidden: int = 0) -> None:
-    y = box.bottom - 1
-    canvas.put(box.x, y, "─" * box.width, Ink.FAINT)
-    x = canvas.put(box.x, y, f"{time_text(scale.low, like=scale.high)} ", Ink.DIM)
-    canvas.right(box.right, y, f" {time_text(scale.high)}", Ink.DIM)
-    at = box.x + min(max(round(scale.at(now_ns)), 0), box.width - 1)
-    canvas.put(at, y, "▲", Ink.LOOK)
+def _axis(canvas: Canvas, box: Box, scale: Scale, now_x: int, now_ns: float, hidden: int = 0) -> None:
+    """Time under the rows, exactly as wide as they are, with its limits beside it and ``▲`` at the moment shown.
+
+    ``◂`` or ``▸`` where that lies before or after this stretch of time.
+    """
+    y, left = box.bottom - 1, box.x + _SIDE
+    canvas.put(left, y, "─" * scale.cells, Ink.FAINT)
+    canvas.put(box.x, y, time_text(scale.low, like=scale.high), Ink.DIM)
+    canvas.put(left + scale.cells + 1, y, time_text(scale.high), Ink.DIM)
+    canvas.put(now_x, y, "◂" if now_ns < scale.low else "▸" if now_ns > scale.high else "▲", Ink.LOOK)
+    text = f" {time_text(now_ns, like=scale.high)} "
+    begin = now_x + 1 if now_x + 1 + len(text) <= left + scale.cells else now_x - len(text)
+    canvas.put(begin, y, text, Ink.LOOK)
     if hidden:
-        middle = box.x + box.width // 2
-        canvas.put(x + 2 if at > middle else max(x + 2, middle), y, f" {hidden} more residents ", Ink.DIM)
+        middle = left + scale.cells // 2
+        x = left + 2 if now_x >= middle else max(middle, begin + len(text) + 1)
+        canvas.put(x, y, f" {hidden} more residents ", Ink.DIM)
 
 
 @dataclass(frozen=True)

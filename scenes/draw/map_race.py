@@ -11,10 +11,14 @@ from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sm_map import (
+    FREE,
+    FRESH,
     LABEL,
+    Layout,
     Painter,
     counters,
     draw_cells,
+    full_bar,
     layout,
     progress,
     running_chart,
@@ -44,40 +48,67 @@ def draw_race(
     panels: Sequence[Panel],
     now: float,
     end: float,
-    entries: Entries,
+    entries: Entries | None = None,
     *,
     focused: bool = False,
 ) -> int:
     """Maps under each other (two beside each other where there is room) at the time ``now`` of ``end``, in ns.
 
-    ``entries`` is the legend. Returns the first free row.
+    ``entries`` is the legend, by default that of maps that fill and, once over, tell what each SM ran. Returns the
+    first free row.
     """
     beside = room.width >= 110 and len(panels) == 2
     boxes = _boxes(room, panels, beside=beside)
-    y = room.y
+    y, first = room.y, None
     for panel, part in zip(panels, boxes, strict=True):
         over = now >= panel.trace.span_ns
         x = canvas.put(part.x, part.y, panel.heading, Ink.STRONG) + 2
         if over:
-            canvas.put(x, part.y, panel.done[: max(part.right - x, 0)], Ink.LOOK)
+            canvas.put(x, part.y, panel.done[: max(part.right - x, 0)], Ink.TEXT)
         else:
             counters(canvas, x, part.y, panel.trace, now, clock=False)
         area = part.inside(top=1)
         cells = layout(area, sm_ids(panel.trace, panel.sms), panel.residents)
+        first = first or cells
         y = max(y, draw_cells(canvas, area, cells, panel.paint))
     if y < room.bottom:
         time_bar(canvas, Box(room.x, y, room.width, 1), now, end, focused=focused)
         y += 1
-    if y < room.bottom:
-        legend(canvas, room.x, y, entries, room.right)
+    if y < room.bottom and first:
+        shown = _legend(panels, first, now) if entries is None else entries
+        legend(canvas, room.x, y, shown, room.right)
         y += 1
-    return _areas(canvas, Box(room.x, y, room.width, room.bottom - y), panels, now, end)
+    return y
 
 
-def _areas(canvas: Canvas, box: Box, panels: Sequence[Panel], now: float, end: float) -> int:
-    """Blocks running over the time of the bar above, one chart a panel, on one scale; returns the first free row."""
+def _legend(panels: Sequence[Panel], cells: Layout, now: float) -> Entries:
+    """What blocks look like while a launch runs, and what the numbers mean where one is over."""
+    entries: list[tuple[str, Ink, str]] = []
+    over = [panel for panel in panels if now >= panel.trace.span_ns]
+    if len(over) < len(panels):
+        entries += [
+            full_bar(cells, panels[0].residents),
+            (FRESH, Ink.LOOK, "just started"),
+            (FREE, Ink.DIM, "free"),
+        ]
+    if over:
+        ran = [sorted({len(blocks) for blocks in panel.trace.by_sm.values()}) for panel in over]
+        counts = max(ran, key=len)
+        entries.append((str(counts[len(counts) // 2]), Ink.WORK_ALT, "blocks that an SM ran"))
+        if len(counts) > 1:
+            entries += [(str(counts[-1]), Ink.LOOK, "most"), (str(counts[0]), Ink.DIM, "fewest")]
+            if len(counts) == 2:
+                entries[-3:] = [(str(counts[1]), Ink.LOOK, "most blocks that an SM ran"), entries[-1]]
+    return entries
+
+
+def draw_running(canvas: Canvas, box: Box, panels: Sequence[Panel], now: float, end: float) -> int:
+    """Blocks running over the time of the bar above, one chart a panel, on one scale; returns the first free row.
+
+    Nothing where the charts would be so low that a row stands for more than a quarter of the scale.
+    """
     rows = min(box.height // len(panels), 7)
-    if rows < 3:
+    if rows < 5:
         return box.y
     top = max(panel.sms * panel.residents for panel in panels)
     for part, panel in zip(box.stack([rows] * len(panels)), panels, strict=True):

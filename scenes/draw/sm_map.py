@@ -13,7 +13,7 @@ from functools import lru_cache
 from math import ceil
 
 from gpu_explain.scenes.base import Trace
-from gpu_explain.scenes.draw.bars import LEFT_EIGHTHS, LOWER_EIGHTHS
+from gpu_explain.scenes.draw.bars import LOWER_EIGHTHS
 from gpu_explain.scenes.draw.box import Box
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
@@ -24,6 +24,8 @@ LABEL = 8
 
 RUNNING, FRESH, FREE = "▇", "▒", "·"
 """A running block leaves a line of space above it, so that rows of cells stay apart."""
+_FULL = 7
+"""Eighths of a cell that :data:`RUNNING` fills; a cell that is partly held is lower, never narrower than its row."""
 
 Cell = Sequence[tuple[str, Ink]]
 Painter = Callable[[int, int], Cell]
@@ -87,6 +89,13 @@ def draw_cells(
     return y
 
 
+def full_bar(cells: Layout, residents: int) -> tuple[str, Ink, str]:
+    """The legend's entry for a full SM: its bar, and the blocks that it stands for."""
+    each, rest = divmod(residents, cells.width)
+    several = f", {each} a cell" if each > 1 and not rest else ""
+    return RUNNING * cells.width, Ink.WORK, f"full SM: {residents} block{'s' * (residents > 1)}{several}"
+
+
 def moved(cells: Layout, sm: int, key: str) -> int:
     """The SM to which an arrow key leads, around the edges; nameless ones are skipped."""
     named = [id for id in cells.ids if id is not None]
@@ -119,7 +128,7 @@ def held(trace: Trace, sm: int, now_ns: float, fresh_ns: float = 0.0) -> tuple[i
 
 
 def progress(trace: Trace, now_ns: float) -> tuple[int, int, int]:
-    """Blocks waiting, running and done at a time."""
+    """Blocks in line, running and done at a time."""
     starts, ends = _all_moments(trace)
     started, ended = bisect_right(starts, now_ns), bisect_right(ends, now_ns)
     return trace.blocks - started, started - ended, ended
@@ -132,11 +141,12 @@ def residents_painter(trace: Trace, residents: int, now_ns: float, fresh_ns: flo
         count, fresh = held(trace, sm, now_ns, fresh_ns)
         eighths = max(round(min(count / residents, 1.0) * width * 8), 1 if count else 0)
         whole, rest = divmod(eighths, 8)
-        glyphs = [(RUNNING, Ink.WORK)] * whole + ([(LEFT_EIGHTHS[rest], Ink.WORK)] if rest else [])
+        part = LOWER_EIGHTHS[max(round(rest / 8 * _FULL), 1)]
+        glyphs = [(RUNNING, Ink.WORK)] * whole + ([(part, Ink.WORK)] if rest else [])
         if fresh:
             new = min(max(round(fresh / residents * width), 1), len(glyphs))
             glyphs[len(glyphs) - new :] = [(FRESH, Ink.LOOK)] * new
-        return glyphs + [(FREE, Ink.FAINT)] * (width - len(glyphs))
+        return glyphs + [(FREE, Ink.DIM)] * (width - len(glyphs))
 
     return paint
 
@@ -161,17 +171,17 @@ def totals_painter(trace: Trace) -> Painter:
 
 # -- the line of blocks, and time ------------------------------------------------------------------------------------
 
-LINE_LEGEND = (("░", Ink.TAIL, "waiting"), ("█", Ink.WORK, "running"), ("─", Ink.DIM, "done"))
+LINE_LEGEND = (("░", Ink.TAIL, "in line"), ("█", Ink.WORK, "running"), ("─", Ink.DIM, "done"))
 """What the parts of :func:`line_of_blocks` mean."""
 
 
 def counters(canvas: Canvas, x: int, y: int, trace: Trace, now_ns: float, *, clock: bool = True) -> int:
-    """``t = 21.4 µs  waiting 1 799  running 1 056  done 1 052``; returns the column after it."""
-    waiting, running, done = progress(trace, now_ns)
+    """``t = 21.4 µs  in line 1 799  running 1 056  done 1 052``; returns the column after it."""
+    queued, running, done = progress(trace, now_ns)
     if clock:
         x = canvas.put(x, y, f"t = {time_text(now_ns, like=trace.span_ns)}".ljust(14), Ink.STRONG)
     for word, count, ink in (
-        ("waiting", waiting, Ink.TAIL),
+        ("in line", queued, Ink.TAIL),
         ("running", running, Ink.WORK_ALT),
         ("done", done, Ink.TEXT),
     ):
@@ -181,7 +191,7 @@ def counters(canvas: Canvas, x: int, y: int, trace: Trace, now_ns: float, *, clo
 
 
 def line_of_blocks(canvas: Canvas, x: int, y: int, width: int, trace: Trace, now_ns: float) -> None:
-    """All blocks of the grid as one bar: waiting, running, done; whatever there is has a cell."""
+    """All blocks of the grid as one bar: in line, running, done; whatever there is has a cell."""
     parts = progress(trace, now_ns)
     cells = _shares(parts, width)
     for (glyph, ink, _), count in zip(LINE_LEGEND, cells, strict=True):
@@ -217,7 +227,7 @@ def time_bar(
     canvas.put(right + 1, box.y, text, Ink.DIM)
 
 
-def waiting_chart(canvas: Canvas, box: Box, trace: Trace, now_ns: float, end_ns: float) -> None:
+def queue_chart(canvas: Canvas, box: Box, trace: Trace, now_ns: float, end_ns: float) -> None:
     """Blocks in line over time as an area, under a time bar of the same width; the top is the whole grid.
 
     A cell shows the line at the end of its time, so that blocks which start at once never seem to have waited.

@@ -36,9 +36,9 @@ STEPS = (
         "What is true about order",
         ("each-block-once", "blocks-stay", "not-in-order", "not-the-same-twice"),
         "The first blocks look tidy, each on its own SM: that is what leads people to rely on it. Ask why block 0 is "
-        "not on SM 0. The cloud at the left of the curve is the first wave, which fills all places at one blow. Later "
-        "blocks start nearly in order, and it is tempting to say always; nothing promises it. Press r and compare. A "
-        "kernel that works because block 0 comes first works until the grid grows.",
+        "not on SM 0. Yellow dots are blocks that a higher number overtook, by a few steps of the timer. "
+        "That is little, and it is tempting to say that blocks start in order; nothing promises it. Press r and "
+        "compare. A kernel that works because block 0 comes first works until the grid grows.",
         focus=("trace",),
         needs=("launch", "again"),
     ),

@@ -57,9 +57,3 @@ def lateness_ns(trace: Trace) -> tuple[int, ...]:
 def late_starts(trace: Trace) -> frozenset[int]:
     """Blocks that started after one with a higher number, by more than one step of the timer."""
     return frozenset(block for block, late in enumerate(lateness_ns(trace)) if late > trace.step_ns)
-
-
-@lru_cache(maxsize=16)
-def by_start(trace: Trace) -> tuple[int, ...]:
-    """Blocks in the order of their start stamps; those of one step of the timer in the order of their numbers."""
-    return tuple(sorted(range(trace.blocks), key=lambda block: (trace.start_ns[block], block)))

@@ -13,10 +13,10 @@ from gpu_explain.scenes.draw.scale import count_text, time_text
 from gpu_explain.scenes.draw.sm_map import (
     FREE,
     FRESH,
-    RUNNING,
     Layout,
     counters,
     draw_cells,
+    full_bar,
     layout,
     moved,
     residents_painter,
@@ -164,7 +164,10 @@ def _deep_rows(m: Measurement, view: View) -> int:
 
 def _draw_map(m: Measurement, view: View, canvas: Canvas, box: Box, here: Place, now: float, rule: bool) -> None:
     trace, residents = m.trace("launch"), int(m.number("fit.residents"))
-    room = titled(canvas, box, f"WHAT {count_text(int(m.number('fit.sms')))} SMs HOLD", origin_of(view, trace))
+    sms = count_text(int(m.number("fit.sms")))
+    stopped = here.depth < 2 and now >= freeze_ns(trace)
+    title = f"STOPPED HALF WAY: WHAT {sms} SMs HOLD" if stopped else f"WHAT {sms} SMs HOLD"
+    room = titled(canvas, box, title, origin_of(view, trace))
     counters(canvas, room.x, room.y, trace, now)
     cells: Layout = layout(_map_box(m, view), sm_ids(trace, int(m.number("fit.sms"))), residents)
     area = Box(room.x, room.y + 1, room.width, max(room.height - 2, 1))
@@ -176,9 +179,9 @@ def _draw_map(m: Measurement, view: View, canvas: Canvas, box: Box, here: Place,
             room.x,
             y,
             [
-                (RUNNING, Ink.WORK, f"running, full: {residents}"),
+                full_bar(cells, residents),
                 (FRESH, Ink.LOOK, "just started"),
-                (FREE, Ink.FAINT, "free"),
+                (FREE, Ink.DIM, "free"),
                 ("▸", Ink.LOOK, "drawn below"),
             ],
             room.right,
@@ -189,8 +192,8 @@ def _draw_sm(m: Measurement, view: View, canvas: Canvas, box: Box, here: Place, 
     trace = m.trace("launch")
     blocks = trace.by_sm[here.sm]
     many = "1 block" if len(blocks) == 1 else f"{count_text(len(blocks))} blocks"
-    title = f"INSIDE SM {here.sm}: {many}"
-    room = titled(canvas, box, title, "rows: resident together", rule=rule)
+    title = f"INSIDE SM {here.sm}: {many}, up to {trace.peak_by_sm[here.sm]} at once"
+    room = titled(canvas, box, title, "a bar: a block, shades alternate", rule=rule)
     if rule and view.focused and here.depth == 2:
         canvas.put(room.x, room.y - 1, title, Ink.CURSOR)
     rows_of_blocks(canvas, room, trace, here.sm, here.block, now)
@@ -215,14 +218,18 @@ def _draw_deep(m: Measurement, view: View, canvas: Canvas, box: Box, here: Place
     _draw_block(m, view, canvas, left, here)
     _draw_warp(m, view, canvas, right, here)
     said = _lane_sentence(m, here)
-    paragraph(canvas, Box(box.x + 1, box.bottom - 1, box.width - 2, 1), said, Ink.LOOK if here.depth == 4 else Ink.DIM)
+    # Yellow where the way down has arrived: at a lane, or at the first one once the map stands still.
+    arrived = here.depth == 4 or (not said.startswith(_NOT_KEPT) and now >= freeze_ns(m.trace("launch")))
+    ink = Ink.LOOK if arrived else Ink.DIM
+    paragraph(canvas, Box(box.x + 1, box.bottom - 1, box.width - 2, 1), said, ink)
 
 
 def _draw_block(m: Measurement, view: View, canvas: Canvas, box: Box, here: Place) -> None:
     if box.height <= 0:
         return
     trace, per_block = m.trace("launch"), int(m.number("grid.warps_per_block"))
-    room = titled(canvas, box, f"BLOCK {count_text(here.block)}: {per_block} warp{'s' if per_block > 1 else ''}")
+    each = f"{per_block} warps" if per_block > 1 else "1 warp"
+    room = titled(canvas, box, f"BLOCK {count_text(here.block)}: {each}", "elements")
     if view.focused and here.depth == 3:
         canvas.put(box.x + 1, box.y, f"BLOCK {count_text(here.block)}", Ink.CURSOR)
     start, end = m.one_series("warps.start"), m.one_series("warps.end")
@@ -257,19 +264,22 @@ def elements_of(m: Measurement, block: int, warp: int) -> tuple[int | None, ...]
 
 def _draw_warp(m: Measurement, view: View, canvas: Canvas, box: Box, here: Place) -> None:
     elements = elements_of(m, here.block, here.warp)
-    title = f"WARP {here.warp}: {len(elements)} lanes"
-    room = titled(canvas, box, title, "lane, elements")
+    title = f"WARP {here.warp}: {len(elements)} lanes, an element each"
+    room = titled(canvas, box, title)
     if view.focused and here.depth == 4:
         canvas.put(box.x + 1, box.y, f"WARP {here.warp}", Ink.CURSOR)
     texts = [_element_text(m, one) if one is not None else "–" for one in elements]
     lanes(canvas, room, texts, _widest(m), here.lane if here.depth == 4 else None)
 
 
+_NOT_KEPT = "┄ Warps' times"
+
+
 def _lane_sentence(m: Measurement, here: Place) -> str:
     if here.block not in kept_blocks(m) and here.depth < 4:
         trace = m.trace("launch")
         kept = ", ".join(str(sm) for sm in sorted({trace.sm[b] for b in kept_blocks(m)}))
-        return f"┄ Warps' times are kept for SM {kept} only."
+        return f"{_NOT_KEPT} are kept for SM {kept} only."
     element = elements_of(m, here.block, here.warp)[here.lane]
     threads, lanes_ = int(m.value("threads")), len(m.one_series("lanes").x)
     thread = here.warp * lanes_ + here.lane

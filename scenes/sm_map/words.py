@@ -115,7 +115,7 @@ def _order(m: Measurement) -> Words:
         by = f", by up to {m.quantity('launch.latest').text}" if late else ""
         look = (
             f"{_some(late, 'block')} of {count_text(blocks)} started after one with a higher number{by}; launched "
-            f"again, {count_text(elsewhere)} ran on another SM. Rely on neither."
+            f"again, {'all' if elsewhere == blocks else count_text(elsewhere)} ran on another SM. Rely on neither."
         )
     else:
         look = (

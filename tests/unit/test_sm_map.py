@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -17,6 +19,7 @@ from gpu_explain.scenes.base import Findings, Measurement, Nature, Neighbour, Ou
 from gpu_explain.scenes.registry import find_scene
 from gpu_explain.scenes.sm_map.facts import WARPS_KEPT, handovers, kept_sms, late_starts
 from gpu_explain.scenes.sm_map.inside import elements_of, kept_blocks, place_of
+from gpu_explain.scenes.sm_map.order import top_of_scale
 from tests.simulated.inprocess import measure
 from tests.simulated.models import MODELS
 from tests.unit import made_up
@@ -210,7 +213,7 @@ def test_arrows_scrub_the_time_bar_and_enter_lets_it_play() -> None:
     back = walk(m, *["left"] * 25, view=view)
     assert f"t = {trace.span_ns / 2000:.1f}"[:6] in str(SM_MAP.frame(m, back))
     assert "HOW MANY" in str(SM_MAP.frame(m, view))
-    assert "WHAT EACH" in str(SM_MAP.frame(m, back))
+    assert "PLACES FOR BLOCKS" in str(SM_MAP.frame(m, back))
     assert walk(m, "enter", view=back).cursor == ()
     assert walk(m, *["left"] * 99, view=view).cursor == (0,)
 
@@ -221,8 +224,37 @@ def test_the_map_shows_what_the_trace_says() -> None:
     rows = SM_MAP.frame(m, View(0, 79, 20, seconds=2.0)).rows()
     cells = [cell for row in rows if row.startswith(" SM ") for cell in row[9:].split()]
     assert len(cells) == 132
-    assert cells.count("▌···") == 66
+    assert cells.count("▄···") == 66
     assert cells.count("····") == 66
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_block_that_gave_up_has_its_mark(model: str) -> None:
+    m = measured(model)
+    rows = [row for row in SM_MAP.frame(m, View(3, 82, 36, seconds=inf)).rows() if row.startswith(" SM ")]
+    marks = Counter("".join(rows))
+    assert marks["✗"] == m.number("flag.more.timed_out")
+    assert marks["✓"] == m.number("flag.capacity") - 1
+    assert marks["◆"] == 2
+
+
+@pytest.mark.parametrize("model", ["sms132", "sms160"])
+def test_the_latest_block_is_named_with_the_one_that_overtook_it(model: str) -> None:
+    m = measured(model)
+    trace = m.trace("launch")
+    said = re.search(r"block ([\d ]+) started (\d+) ns after block ([\d ]+)", str(SM_MAP.frame(m, View(2, 82, 36))))
+    assert said
+    late, ns, before = (int(text.replace(" ", "")) for text in said.groups())
+    assert before > late
+    assert trace.start_ns[late] - trace.start_ns[before] == ns == m.number("launch.latest")
+
+
+@pytest.mark.parametrize("rows", [4, 7, 16, 33])
+def test_steps_of_the_timer_lie_on_rows_where_they_fit(rows: int) -> None:
+    for steps in range(2, rows - 1):
+        row = top_of_scale(32.0 * steps, 32, rows) / (rows - 1)
+        assert 32 / row == pytest.approx(round(32 / row))
+        assert 32 * steps <= row * (rows - 2) + 1e-9
 
 
 # -- bad data --------------------------------------------------------------------------------------------------------
