@@ -18,9 +18,9 @@ from gpu_explain.scenes.base import (
     measured,
     reported,
 )
+from gpu_explain.scenes.base.usual import int_of, sm_choices
 from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.sm_map.parameters import launch_of
-from gpu_explain.scenes.waves.parameters import int_of, sm_choices
 
 LIMIT_NS = 500_000
 """When blocks that wait for the last one give up: a hundred times what it takes them all to start."""

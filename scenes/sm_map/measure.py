@@ -18,10 +18,10 @@ from gpu_explain.scenes.base import (
     measured,
     reported,
 )
+from gpu_explain.scenes.base.usual import int_of
 from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.sm_map.facts import handovers, kept_sms, late_starts, lateness_ns
 from gpu_explain.scenes.sm_map.parameters import launch_of
-from gpu_explain.scenes.waves.parameters import int_of
 
 
 def measure_launch(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Findings:

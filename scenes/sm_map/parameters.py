@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil
 from typing import Any
 
 from gpu_explain.scenes.base import Choice, Chosen, Device, Parameter
-from gpu_explain.scenes.waves.parameters import STEPS_PER_BLOCK, int_of, sm_choices
+from gpu_explain.scenes.base.usual import int_of, language_parameter, sharp_cycles, sms_parameter
 
 MILLION = 1_000_000
 MOST_BLOCKS = 100_000
@@ -42,16 +41,8 @@ def parameters(device: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ..
             "uneven",
             help="How long each block waits: a while of its own, as blocks of real work do, or all the same.",
         ),
-        Parameter(
-            "sms", "SMs", sm_choices(device), "all", unit="in use", help="A green context: a smaller GPU, for real."
-        ),
-        Parameter(
-            "language",
-            "written in",
-            (Choice("CUDA", "CUDA"), Choice("Triton", "Triton")),
-            "CUDA",
-            help="The same kernel, written twice.",
-        ),
+        sms_parameter(device),
+        language_parameter(),
     )
 
 
@@ -61,8 +52,7 @@ def launch_of(device: Device, chosen: Chosen) -> dict[str, Any]:
     Blocks that work alike wait twice as long as their trace needs to be sharp; uneven ones half to one and a half of
     that.
     """
-    # 3 GHz is above any SM clock sold, so a wait of this many cycles lasts long enough on all of them.
-    sharp = ceil(STEPS_PER_BLOCK * device.timer_step_ns * 3 / 20_000) * 20_000
+    sharp = sharp_cycles(device)
     uneven = chosen["work"].value == "uneven"
     return {
         "language": str(chosen["language"].value),

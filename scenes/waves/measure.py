@@ -19,8 +19,9 @@ from gpu_explain.scenes.base import (
     published,
     reported,
 )
+from gpu_explain.scenes.base.usual import int_of, sm_choices
 from gpu_explain.scenes.draw.scale import count_text
-from gpu_explain.scenes.waves.parameters import fit_of, int_of, launch_of, sm_choices
+from gpu_explain.scenes.waves.parameters import fit_of, launch_of
 
 ELEMENTS = 1_000_000
 SMALL_BLOCK = 256

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil
 from typing import Any
 
 from gpu_explain.scenes.base import Choice, Chosen, Device, Parameter
-
-STEPS_PER_BLOCK = 50
-"""A traced block lasts at least this many steps of %globaltimer, so that the step blurs its ends by under 2 %."""
+from gpu_explain.scenes.base.usual import int_of, language_parameter, sharp_cycles, sms_parameter
 
 
 def parameters(device: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ...]:
     """Block counts are named by what fits; their numbers come from the occupancy API in :func:`resolve`."""
     sizes = [n for n in (128, 256, 512, 1024) if n <= device.threads_per_block]
-    # 3 GHz is above any SM clock sold, so a wait of this many cycles lasts long enough on all of them.
-    least = ceil(STEPS_PER_BLOCK * device.timer_step_ns * 3 / 20_000) * 20_000
+    least = sharp_cycles(device)
     return (
         Parameter(
             "blocks",
@@ -49,32 +45,9 @@ def parameters(device: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ..
             unit="cycles",
             help="How long a block waits, in SM clock cycles (computing blocks: a multiply-add every 4 cycles).",
         ),
-        Parameter(
-            "sms", "SMs", sm_choices(device), "all", unit="in use", help="A green context: a smaller GPU, for real."
-        ),
-        Parameter(
-            "language",
-            "written in",
-            (Choice("CUDA", "CUDA"), Choice("Triton", "Triton")),
-            "CUDA",
-            help="The same kernel, written twice.",
-        ),
+        sms_parameter(device),
+        language_parameter(),
     )
-
-
-def sm_choices(device: Device) -> tuple[Choice, ...]:
-    """The smallest green context, about a third of the GPU, and all of it."""
-    every = Choice("all", device.sms)
-    if not device.sm_granularity or device.sms < device.sms_total:
-        return (every,)
-    third = device.sms // 3 // device.sm_granularity * device.sm_granularity
-    sizes = {size: name for name, size in (("third", third), ("least", device.sm_granularity)) if 0 < size < device.sms}
-    return (*(Choice(sizes[size], size) for size in sorted(sizes)), every)
-
-
-def int_of(chosen: Chosen, id: str) -> int:
-    """The value of a numeric parameter."""
-    return int(chosen[id].value or 0)
 
 
 def launch_of(chosen: Chosen) -> dict[str, Any]:
