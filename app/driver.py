@@ -216,7 +216,9 @@ def _driver(answer: Answer) -> Driver:
     seen = {str(one["bus"]): one for one in nvml.get("gpus", ())}
     gpus = []
     for one in answer.stages["devices"]["gpus"]:
-        also = seen.get(str(one["bus"]), {})
+        also = dict(seen.get(str(one["bus"]), {}))
+        if " MIG " in str(one["name"]):
+            also["free"] = None  # NVML knows the whole card's
         major, minor = one["capability"]
         gpus.append(
             Gpu(

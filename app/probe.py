@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import signal
 import sys
 from typing import Any
 
@@ -197,4 +198,6 @@ def _path_of(name: str) -> str:
 
 
 if __name__ == "__main__":
+    # Ctrl-C ends it even inside a library that hangs, where Python's own handler would never run.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     main(sys.argv[1:])

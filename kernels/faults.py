@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpu_explain.scenes.base import Problem, ProblemError
 from gpu_explain.scenes.base.conditions import Condition, code_in, condition, problem, recognise
+from gpu_explain.scenes.base.places import python_include
 
 _ROOT = Path(__file__).parent.parent
 
@@ -30,6 +31,9 @@ def problem_of(error: BaseException, *, doing: str, alive: Callable[[], object])
             met, said = recognise(dead), dead
             if met is None or not met.sticky:
                 met = condition("gpu-session-lost")
+    if met is not None and met.id == "compiler-fails" and not (python_include() / "Python.h").is_file():
+        # The compiler says so on standard error, which its exception does not carry.
+        return problem("no-python-headers", evidence=f"looked in {python_include()}", detail=detail)
     if met is not None:
         return problem(met.id, doing=doing, evidence=_numbered(said), detail=detail)
     text = _one_line(str(error))

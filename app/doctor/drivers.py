@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpu_explain.app.detect import LEAST_CAPABILITY
 from gpu_explain.app.doctor.check import Check, beside, found, unknown, wrong
@@ -96,9 +96,11 @@ def gpu_checks(asked: Asked) -> Iterator[Check]:
     if asked.driver is None:
         yield beside("gpu", Group.GPU, "no GPU to look at: the driver lists none")
         return
+    once_opened = {one.gpu: one.free for one in asked.answer.contexts if not one.error}
     for index, gpu in enumerate(asked.driver.gpus):
         number = f" {index}" if len(asked.driver.gpus) > 1 else ""
-        yield from _gpu(gpu, f"gpu{number.strip()}", f"GPU{number}: " if number else "")
+        free = once_opened.get(index) if gpu.free is None else gpu.free
+        yield from _gpu(replace(gpu, free=free), f"gpu{number.strip()}", f"GPU{number}: " if number else "")
     yield _opening(asked)
 
 

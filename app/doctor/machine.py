@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_explain.app.driver import LIMIT_S
 from gpu_explain.scenes.base.conditions import Platform, look
+from gpu_explain.scenes.base.places import python_include
 
 
 @dataclass(frozen=True)
@@ -60,17 +60,11 @@ def this_machine() -> Machine:
         environ=environ,
         root=Path("/"),
         path=tuple(sys.path),
-        include=_include(),
+        include=python_include(),
         python=(sys.version_info.major, sys.version_info.minor),
         platform=look(environ),
         terminal=_terminal(environ),
     )
-
-
-def _include() -> Path:
-    """Where Triton looks for Python.h: Debian's scheme for local packages has no headers of its own."""
-    scheme = sysconfig.get_default_scheme()
-    return Path(sysconfig.get_paths("posix_prefix" if scheme == "posix_local" else scheme)["include"])
 
 
 def _terminal(environ: Mapping[str, str]) -> Terminal:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import signal
 import sys
 from typing import Any
 
@@ -33,4 +34,6 @@ def main(paths: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    # Ctrl-C ends it even inside a library that hangs, where Python's own handler would never run.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     main(sys.argv[1:])

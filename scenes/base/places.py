@@ -1,9 +1,10 @@
-"""Where compiled kernels are kept, and whether a folder can be written. Nothing is made or left here."""
+"""Where compiled kernels and Python's headers are, and whether a folder can be written. Nothing is left here."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sysconfig
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,6 +50,12 @@ def writable(folder: Path) -> bool:
             return True
     except OSError:
         return False
+
+
+def python_include() -> Path:
+    """Where Triton looks for Python.h: Debian's scheme for local packages has no headers of its own."""
+    scheme = sysconfig.get_default_scheme()
+    return Path(sysconfig.get_paths("posix_prefix" if scheme == "posix_local" else scheme)["include"])
 
 
 def nearest_folder(path: Path) -> Path:

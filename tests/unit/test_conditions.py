@@ -212,6 +212,8 @@ RAW = [
     ("InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx", "no-compiler"),
     ("/tmp/x/main.c:5:10: fatal error: Python.h: No such file or directory", "no-python-headers"),
     ("CalledProcessError: Command '['/usr/bin/gcc', '/tmp/x/main.c']' returned exit status 1.", "compiler-fails"),
+    ("CalledProcessError: Command '['/bin/false', '/tmp/x/main.c', '-O3', '-shared']' returned", "compiler-fails"),
+    ("FileNotFoundError: [Errno 2] No such file or directory: '/nowhere/cc'", "no-compiler"),
     ("PTXASError: PTXAS error: Internal Triton PTX codegen error", "triton-compile"),
     ("ptxas fatal   : Value 'sm_103a' is not defined for option 'gpu-name'", "ptxas-arch"),
     ("nvrtc: error: invalid value for --gpu-architecture (-arch)", "cuda-arch"),
@@ -240,6 +242,8 @@ def test_raw_errors_are_recognised(text: str, id: str) -> None:
         "RuntimeError: the memory of an elephant",
         "TypeError: unsupported operand type(s) for +: 'int' and 'str'",
         "AssertionError: 700",
+        "FileNotFoundError: [Errno 2] No such file or directory: '/recordings/x.json.gz'",
+        "CalledProcessError: Command '['nvidia-smi']' returned non-zero exit status 9.",
     ],
 )
 def test_other_errors_are_not(text: str) -> None:

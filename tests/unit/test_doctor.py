@@ -91,6 +91,7 @@ GPU: list[tuple[str, Break, str, int]] = [
     ("driver-crashes", variables(FAKE_CRASHES="context"), "while opening the GPU", 1),
     ("mig-slice", variables(FAKE_NAME="NVIDIA A100 MIG 1g.5gb"), "Its profile is 1g.5gb, with 40 SMs", 0),
     ("mig-empty", variables(FAKE_COUNT="0", FAKE_MIG="1"), "sudo nvidia-smi mig -cgi 0 -C", 1),
+    ("gpu-full", variables(FAKE_NAME="A MIG 1g.5gb", FAKE_FREE="500000000"), "Use a larger slice", 0),
     ("watchdog", variables(FAKE_WATCHDOG="1"), "Kernels on Made-up GPU have a time limit", 0),
     ("gpu-full", variables(FAKE_FREE="500000000"), "0.5 of 24.0 GB are free on Made-up GPU", 0),
     ("neighbours", variables(FAKE_PROCESSES="2"), "2 other programs holding 4.0 GB", 0),

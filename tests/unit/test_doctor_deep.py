@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -303,6 +304,39 @@ def test_an_unknown_error_shows_its_own_text_and_where_it_happened() -> None:
     assert "measuring waves stopped at scenes/base/conditions/__init__.py:" in found.what
     assert "KeyError: 'nonsense'" in found.why
     assert "Traceback" in found.detail
+
+
+def test_a_compiler_that_fails_for_want_of_headers_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Triton lets the compiler speak to standard error and raises an exception that does not say why."""
+    fails = subprocess.CalledProcessError(1, ["/usr/bin/gcc", "main.c", "-shared", "-fPIC"])
+    monkeypatch.setattr("gpu_explain.kernels.faults.python_include", lambda: tmp_path)
+    found = problem_of(fails, doing="x", alive=lambda: None)
+    assert found.id == "no-python-headers"
+    assert str(tmp_path) in found.why
+    (tmp_path / "Python.h").touch()
+    assert problem_of(fails, doing="x", alive=lambda: None).id == "compiler-fails"
+
+
+@pytest.mark.parametrize(
+    ("variables", "id"),
+    [
+        ({"PATH": "/nowhere"}, "no-compiler"),
+        ({"CC": "/bin/false"}, "compiler-fails"),
+        ({"CC": "/no/cc"}, "no-compiler"),
+    ],
+    ids=str,
+)
+def test_what_triton_itself_raises_without_a_compiler_is_recognised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], id: str
+) -> None:
+    build = pytest.importorskip("triton.runtime.build")
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(Exception, match=r".") as caught:
+        build.compile_module_from_src(src="int x;", name="made_up")
+    assert problem_of(caught.value, doing="x", alive=lambda: None).id == id
 
 
 def test_a_known_error_beside_a_dead_gpu_is_a_lost_session() -> None:

@@ -112,7 +112,12 @@ CONDITIONS = (
             "apk": "{sudo}apk add gcc musl-dev python3-dev",
             "": "Install gcc or clang, or name one in $CC",
         },
-        signs=(r"Failed to find C compiler", r"No working C(\+\+)? compiler found", r"InvalidCxxCompiler"),
+        signs=(
+            r"Failed to find C compiler",
+            r"No working C(\+\+)? compiler found",
+            r"InvalidCxxCompiler",
+            r"FileNotFoundError: .*(gcc|clang|\bcc)'",
+        ),
     ),
     Condition(
         "no-python-headers",
@@ -144,7 +149,7 @@ CONDITIONS = (
             "dnf": "{sudo}dnf reinstall gcc glibc-devel python3-devel",
             "": "Try it: echo 'int x;' | cc -c -x c - -o /dev/null",
         },
-        signs=(r"CalledProcessError: Command '\['?[^']*(gcc|clang|cc)'", r"cannot find -lcuda"),
+        signs=(r"CalledProcessError: Command .*('-shared'|gcc|clang|\bcc')", r"cannot find -lcuda"),
     ),
     Condition(
         "ptxas-missing",
