@@ -57,7 +57,6 @@ def _ladder(m: Measurement) -> Words:
 def _staircase(m: Measurement) -> Words:
     halves = has_halves(m)
     found = [level for level in CACHED if m.has(f"plateau.{level}.sure")]
-    levels = [f"level.{level}" for level in CACHED if m.has(f"level.{level}")]
     knees = [f"knee.{level}" for level in CACHED if m.has(f"knee.{level}")]
     sizes = [name for name in ("l1.unified", "size.l2") if m.has(name)]
     if found:
@@ -70,11 +69,11 @@ def _staircase(m: Measurement) -> Words:
         first, *rest = [f"the {short(level, halves=halves)} {{}}at {knee_text(m, level)}" for level in ends]
         look += f" T{listed([first.format('ends ')[1:], *(one.format('') for one in rest)])}."
     return Words(
-        "The same thread follows a ring of addresses that fills more and more memory. While a cache holds the whole "
-        "ring, a load costs the same, however large it is. Once the ring is too large, the loads are answered from "
-        "farther away. Nothing in the program says where a load goes: only the footprint does.",
+        "The same thread goes round a ring: each address holds the next, in random order. While a cache holds the whole "
+        "ring, a load costs the same; once the ring is too large, loads are answered from farther away. Only the "
+        "footprint, the ring's bytes, decides.",
         look,
-        (*knees, "", *sizes, "", *levels),
+        (*knees, "", *sizes) if knees else tuple(sizes),
     )
 
 
