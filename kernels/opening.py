@@ -66,8 +66,9 @@ def _ordinals(torch: Any, device_index: int | None) -> tuple[int, ...]:
     try:
         (code,) = driver.cuInit(0)
     except Exception as error:  # cuda.bindings raises RuntimeError when libcuda does not load
-        first = str(error).partition("\n")[0]
-        raise ProblemError(problem("no-driver", evidence=f"the system says: {first}", detail=str(error))) from error
+        said = str(error).partition("\n")[0]
+        met = recognise(said) or condition("no-driver")
+        raise ProblemError(problem(met.id, evidence=f"the system says: {said}", detail=str(error))) from error
     if int(code) not in (0, 100):  # 100: no device
         known = by_code(int(code))
         id = known.id if known else "driver-error"

@@ -53,7 +53,7 @@ def _torch(packages: Packages, driver: Driver | None) -> Iterator[Check]:
     built = f", CUDA {packages.torch_cuda[0]}.{packages.torch_cuda[1]}" if packages.torch_cuda else ""
     met = wrong_torch(packages, driver)
     if met is not None:
-        yield wrong("torch", _GROUP, met, f"torch {version}")
+        yield wrong("torch", _GROUP, met)
     else:
         yield found("torch", _GROUP, f"torch {version}{built}")
 

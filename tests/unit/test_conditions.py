@@ -202,6 +202,7 @@ RAW = [
     ("RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU", "no-driver"),
     ("RuntimeError: The NVIDIA driver on your system is too old (found version 11040).", "driver-too-old"),
     ("RuntimeError: No CUDA GPUs are available", "no-gpu"),
+    ("RuntimeError: Failed to get cuGetProcAddress_v2", "toolkit-too-new"),
     ("RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment", "driver-error"),
     ("Error 803: system has unsupported display driver / cuda driver combination", "mismatch"),
     ("Error 804: forward compatibility was attempted on non supported HW", "forward"),

@@ -79,11 +79,12 @@ CONDITIONS = (
         "toolkit-too-new",
         Group.DRIVER,
         Effect.STOPS,
-        "cuda-bindings or NVRTC are of a newer CUDA major than the driver supports, or the driver refuses PTX (222).",
+        "cuda-bindings or NVRTC are of a newer CUDA than the driver supports, or it refuses PTX (222) or lacks a function.",
         "The installed CUDA packages are too new for this driver",
         "{evidence}",
         {"": "Update the driver, or install the set for CUDA 12: {install_cu12}"},
         codes=(222,),
+        signs=(r"Failed to get cuGetProcAddress",),
     ),
     Condition(
         "no-gpu",
