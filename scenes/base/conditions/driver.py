@@ -79,7 +79,7 @@ CONDITIONS = (
         "toolkit-too-new",
         Group.DRIVER,
         Effect.STOPS,
-        "cuda-bindings or NVRTC are of a newer CUDA than the driver supports, or it refuses PTX (222) or lacks a function.",
+        "cuda-bindings or NVRTC are of a newer CUDA than the driver supports; it refuses PTX (222) or lacks a call.",
         "The installed CUDA packages are too new for this driver",
         "{evidence}",
         {"": "Update the driver, or install the set for CUDA 12: {install_cu12}"},
