@@ -78,6 +78,8 @@ def _rung(canvas: Canvas, x: int, y: int, rung: Rung, ladder: Ladder, width: int
     if back:
         canvas.put(end + 1, y, rung.time, Ink.STRONG if chosen else Ink.DIM)
     elif ladder.now >= ladder.end:
+        # A gap in the bar: what follows is longer than the axis.
+        canvas.put(left + max(width - 4, 0), y, "╱╱", Ink.WARN)
         canvas.put(left + width, y, "▸", Ink.WARN)
 
 

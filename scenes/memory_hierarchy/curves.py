@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import floor, log10
+
 from gpu_explain.scenes.base import Measurement, View
 from gpu_explain.scenes.draw.bars import Bar, labelled_bars
 from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
@@ -33,7 +36,10 @@ def staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     stairs, found = m.one_series("staircase"), _found(m)
     table = len(found) + 2 if box.height >= 30 else 0
     room = titled(
-        canvas, box.inside(bottom=table), "LATENCY AGAINST FOOTPRINT", origin(view, "each ●: one thread, one ring")
+        canvas,
+        box.inside(bottom=table),
+        "LATENCY AGAINST FOOTPRINT (the ring's bytes)",
+        origin(view, "each ●: a ring, one thread"),
     )
     legend(
         canvas,
@@ -41,20 +47,21 @@ def staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         room.y,
         [
             ("●", Ink.MEASURED, "measured"),
-            ("┄", Ink.LOOK, "plateau found"),
+            ("·", Ink.DIM, "between"),
+            ("┄", Ink.LOOK, "plateau"),
             ("┊", Ink.LOOK, "its end"),
-            ("□", Ink.REPORTED, "L2, by the driver"),
+            ("□", Ink.REPORTED, f"L2, by the driver: {size_text(m.number('size.l2') * MB)}"),
         ],
         room.right,
     )
-    plot = _plot(m, canvas, room.inside(top=1), max(stairs.y) * 1.1)
+    plot = LogPlot(canvas, room.inside(top=1), (stairs.x[0], stairs.x[-1] * 1.1), (0, max(stairs.y) * 1.1), margin=8)
     heights = [m.number(f"level.{level}") for level in found]
     plot.axes(
         size_ticks(stairs.x[0], stairs.x[-1], cells=plot.area.width),
         [Tick(0, "cycles"), *(Tick(y, count_text(round(y))) for y in heights)],
-        "footprint",
+        "footprint (log)",
     )
-    reach = _reach(m, view)
+    reach = _reach(m.one_series("staircase").x, played(m, view))
     plot.line([(x, y) for x, y in zip(stairs.x, stairs.y, strict=True) if x <= reach], Ink.FAINT)
     for level in found:
         _plateau(m, plot, level, reach)
@@ -65,19 +72,29 @@ def staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     canvas.put(plot.column(m.number("size.l2") * MB), plot.area.bottom, "□", Ink.REPORTED)
     if view.cursor:
         _reading(m, view, plot)
+    elif played(m, view) >= 1:
+        _conclude(m, plot, found)
     if table:
-        _table(m, canvas, Box(box.x, box.bottom - table, box.width, table), found)
+        seen = tuple(level for level in found if reach >= _end(m, level))
+        _table(m, canvas, Box(box.x, box.bottom - table, box.width, table), seen)
 
 
-def _plot(m: Measurement, canvas: Canvas, box: Box, high: float, *, margin: int = 8) -> LogPlot:
-    x = m.one_series("staircase").x
-    return LogPlot(canvas, box, (x[0], x[-1] * 1.1), (0, high), margin=margin)
-
-
-def _reach(m: Measurement, view: View) -> float:
+def _reach(x: Sequence[float], share: float) -> float:
     """The footprint that the unrolling has come to: it goes by doublings, as the axis does."""
-    x = m.one_series("staircase").x
-    return float(x[0] * (x[-1] / x[0]) ** played(m, view)) * 1.0001
+    return float(x[0] * (x[-1] / x[0]) ** share) * 1.0001
+
+
+def _conclude(m: Measurement, plot: LogPlot, found: tuple[str, ...]) -> None:
+    """What the stair says, in its upper left, where the curve never is."""
+    if not found:
+        return
+    area, cached = plot.area, [level for level in found if level != "dram"]
+    right = min((plot.column(_end(m, level)) for level in cached if level != "l1"), default=area.right) - 10
+    bottom = plot.row(max((m.number(f"level.{level}") for level in ("l1", "l2")), default=0)) - 1
+    text = "Level while a cache holds the ring; up a stair when the ring outgrows it."
+    if has_halves(m):
+        text += " near L2: the half on this SM's side of the chip; far L2: the other half."
+    paragraph(plot.canvas, Box(area.x + 2, area.y + 1, right - area.x - 2, bottom - area.y - 1), text, Ink.LOOK)
 
 
 def _plateau(m: Measurement, plot: LogPlot, level: str, reach: float) -> None:
@@ -117,7 +134,7 @@ def _reading(m: Measurement, view: View, plot: LogPlot) -> None:
 
 def _table(m: Measurement, canvas: Canvas, box: Box, found: tuple[str, ...]) -> None:
     """The plateaus in numbers."""
-    room = titled(canvas, box, "THE LEVELS FOUND", "sure: found again in so many of 40 redrawn rounds", rule=True)
+    room = titled(canvas, box, "THE LEVELS FOUND", "sure: how often found again when laps are redrawn", rule=True)
     for row, level in enumerate(found[: room.height]):
         y = room.y + row
         q, sure = m.quantity(f"level.{level}"), int(m.number(f"plateau.{level}.sure"))
@@ -137,7 +154,10 @@ def bandwidth(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     both = {"CUDA": (m.one_series("read.CUDA"), Ink.A, "●"), "Triton": (m.one_series("read.Triton"), Ink.B, "◆")}
     bars = 7 if box.height >= 18 else 0
     room = titled(
-        canvas, box.inside(bottom=bars), "BYTES A SECOND AGAINST FOOTPRINT", origin(view, "all SMs, over and over")
+        canvas,
+        box.inside(bottom=bars),
+        "BYTES A SECOND AGAINST FOOTPRINT",
+        origin(view, "within the L2, every SM reads all"),
     )
     legend(
         canvas,
@@ -146,30 +166,56 @@ def bandwidth(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         [
             ("●", Ink.A, "CUDA"),
             ("◆", Ink.B, "Triton"),
-            ("┊", Ink.LOOK, "where latency found the ends"),
+            ("◉", Ink.STRONG, "both"),
+            ("·", Ink.DIM, "between"),
+            ("┊", Ink.LOOK, "ends found by latency"),
         ],
         room.right,
     )
     high = max(max(series.y) for series, _, _ in both.values())
-    plot = _plot(m, canvas, room.inside(top=1), high * 1.1, margin=11)
-    tops = [(m.number(f"read.{level}"), level) for level in ("dram", "l2", "l1")]
-    plot.axes(
-        size_ticks(m.one_series("staircase").x[0], m.one_series("staircase").x[-1], cells=plot.area.width),
-        [Tick(0, "0"), *(Tick(rate, rate_text(rate)) for rate, _ in tops)],
-        "footprint",
-    )
-    reach = _reach(m, view)
+    x = both["CUDA"][0].x
+    plot = LogPlot(canvas, room.inside(top=1), (x[0] / 2, x[-1] * 1.2), (0, high * 1.15), margin=11)
+    plot.axes(size_ticks(x[0], x[-1], cells=plot.area.width), _rate_ticks(high), "footprint (log)")
+    reach = _reach(x, played(m, view))
     for level in KNEES:
         if m.has(f"knee.{level}"):
             plot.upright(_end(m, level), high, Ink.FAINT)
             canvas.put(plot.column(_end(m, level)), plot.area.y, "┊", Ink.LOOK)
             canvas.put(plot.column(_end(m, level)), plot.area.bottom, "┊", Ink.LOOK)
+    _who(m, plot)
+    taken: set[tuple[int, int]] = set()
+    for series, _, _ in both.values():
+        plot.line([(x, y) for x, y in zip(series.x, series.y, strict=True) if x <= reach], Ink.FAINT)
     for series, ink, glyph in both.values():
-        seen = [(x, y) for x, y in zip(series.x, series.y, strict=True) if x <= reach]
-        plot.line(seen, Ink.FAINT)
-        plot.points(seen, ink, glyph)
+        for x_at, y_at in zip(series.x, series.y, strict=True):
+            cell = plot.column(x_at), plot.row(y_at)
+            if x_at <= reach:
+                hides = cell in taken and glyph != "●"
+                plot.points([(x_at, y_at)], Ink.STRONG if hides else ink, "◉" if hides else glyph)
+                if glyph == "●":
+                    taken.add(cell)
     if bars:
         _rates(m, view, canvas, Box(box.x, box.bottom - bars, box.width, bars))
+
+
+def _rate_ticks(high: float) -> list[Tick]:
+    """Round rates up to ``high`` GB/s, three to six of them: a level's own rate would lie between two rows."""
+    power = 10.0 ** floor(log10(high))
+    step = next(power * k for k in (0.2, 0.5, 1, 2) if high / (power * k) < 6)
+    return [Tick(0, "0"), *(Tick(step * k, rate_text(step * k)) for k in range(1, int(high / step) + 1))]
+
+
+def _who(m: Measurement, plot: LogPlot) -> None:
+    """Who holds the footprint, at the top, between the ends that latency found."""
+    ends = {"L1s": "l1", "L2": "far" if m.has("knee.far") else "l2"}
+    left = plot.area.x
+    for name, level in (*ends.items(), ("DRAM", "")):
+        if level and not m.has(f"knee.{level}"):
+            continue
+        right = min(plot.column(_end(m, level)), plot.area.right) if level else plot.area.right
+        if right - left > len(name) + 1:
+            plot.canvas.put(left + (right - left - len(name)) // 2, plot.area.y, name, Ink.STRONG)
+        left = right + 1
 
 
 def _rates(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
@@ -189,6 +235,7 @@ def _rates(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         paragraph(
             canvas,
             Box(room.x, room.y + len(rates), room.width, 1),
-            f"In the time in which the host delivers one byte, the L1s deliver {count_text(round(fastest / slowest))}.",
+            f"While the host delivers one byte, the L1s deliver {rate_text(fastest)} / {rate_text(slowest)} ≈ "
+            f"{count_text(round(fastest / slowest))}.",
             Ink.LOOK,
         )

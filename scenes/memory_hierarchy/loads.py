@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_explain.scenes.base import Measurement, Series, View
-from gpu_explain.scenes.draw.box import Box, legend, titled
+from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.histogram import Columns, draw_columns
 from gpu_explain.scenes.draw.ink import Ink
@@ -13,6 +13,10 @@ from gpu_explain.scenes.draw.sizes import KB, size_text
 from gpu_explain.scenes.memory_hierarchy.levels import has_halves
 from gpu_explain.scenes.memory_hierarchy.measure import BEYOND, WIDE
 from gpu_explain.scenes.memory_hierarchy.playing import origin, played
+
+_MARGIN = 8  # cells for the labels of the y axis
+
+_TENTH = 10  # per cent
 
 ROW_OF_LOADS = 256
 """Loads shown in the order in which they were made, where there is room."""
@@ -30,10 +34,16 @@ def single(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         canvas,
         room.x,
         room.y,
-        [("█", Ink.A, "how many loads took so long"), ("┊", Ink.LOOK, "the same ring in a chain")],
+        [
+            ("█", Ink.A, "loads that took so many cycles"),
+            ("┊", Ink.LOOK, f"the same ring in a chain: {m.number('single.chain'):.0f}"),
+        ],
         room.right,
     )
-    room = room.inside(top=1)
+    said = 3 if room.height >= 16 else 0
+    if done == latency.n:
+        paragraph(canvas, Box(room.x, room.bottom - said, room.width, said), _what(m), Ink.LOOK)
+    room = room.inside(top=1, bottom=said)
     ordered = sorted(latency.samples)
     low, high = ordered[0], ordered[int(len(ordered) * (1 - BEYOND))]
     chain = m.number("single.chain")
@@ -46,6 +56,9 @@ def single(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
             canvas.put(columns.at(chain), y, "┊", Ink.LOOK)
     draw_columns(canvas, columns, columns.counts(latency.samples[:done]), bars, max(whole), Ink.A)
     columns.axis(canvas, bars.bottom, "cycles")
+    tallest = f"tallest █: {max(whole):.0f} loads"
+    if len(tallest) + 70 <= room.width:
+        canvas.right(room.right, top.y + 1, tallest, Ink.DIM)
     if done == latency.n:
         _heaps(m, canvas, columns, room)
     elif done:
@@ -54,12 +67,28 @@ def single(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         _in_order(m, view, canvas, below, done)
 
 
+def _what(m: Measurement) -> str:
+    """What the heaps are, and why a chain shows another number than any of them."""
+    chain, mean, floor = (m.number(f"single.{name}") for name in ("chain", "mean", "floor"))
+    heaps = [m.number(f"heap.{n}") for n in range(1, int(m.number("single.heaps")) + 1)]
+    l1, l2 = m.number("level.l1"), m.number("level.l2")
+    text = ""
+    if (l1 + l2) / 2 <= chain < 1.15 * l2 and len(heaps) > 1:
+        within = "near half of the L2" if has_halves(m) else "L2"
+        text = f"All in the {within}: slices closer to this SM answer in {heaps[0]:.0f} cycles, others in "
+        text += f"{' or '.join(f'{one:.0f}' for one in heaps[1:])}. "
+    # A chain is not interrupted by reads of the clock; where more than that parts the two, no sum is claimed.
+    if abs(mean - floor - chain) <= 0.03 * chain:
+        return text + f"A chain shows only the mean: {mean:.0f} − {floor:.0f} (clock) ≈ {chain:.0f}."
+    return text + f"A chain shows one number for all of them: {chain:.0f} cycles a load."
+
+
 def _heaps(m: Measurement, canvas: Canvas, columns: Columns, room: Box) -> None:
     """Each heap's middle and share above it."""
     free = room.x
     for number in range(1, int(m.number("single.heaps")) + 1):
         heap = m.quantity(f"heap.{number}")
-        text = f"{heap.number:.0f} cycles, {heap.note.removesuffix(' of the loads')}"
+        text = f"{heap.number:.0f} cycles: {heap.note}"
         x = columns.at(heap.number)
         start = max(min(x - len(text) // 2, room.right - len(text)), free)
         if start + len(text) > room.right:
@@ -71,25 +100,32 @@ def _heaps(m: Measurement, canvas: Canvas, columns: Columns, room: Box) -> None:
 def _in_order(m: Measurement, view: View, canvas: Canvas, box: Box, done: int) -> None:
     """The first loads one after the other: whether near and far come in an order."""
     latency = m.quantity("single.latency")
-    count = min(ROW_OF_LOADS, latency.n)
+    # A column a load, so that no dot hides another.
+    count = min(ROW_OF_LOADS, latency.n, max(box.width - 2 - _MARGIN - 1, 2))
+    first = latency.samples[:count]
+    ordered = sorted(latency.samples)
+    low, high = ordered[0], ordered[int(len(ordered) * (1 - BEYOND))]
+    if ordered[-1] - low <= 2 * (high - low):
+        high = ordered[-1]  # nothing so far off that showing it would flatten the rest
+    slower = ", ▴ off the scale" if max(first) > high else ""
     room = titled(
         canvas,
         box,
         "ONE AFTER THE OTHER",
-        origin(view, f"each ●: one load, the first {count}"),
+        origin(view, f"each ●: one load, the first {count}{slower}"),
         rule=True,
     )
-    ordered = sorted(latency.samples)
-    low, high = ordered[0], ordered[int(len(ordered) * (1 - BEYOND))]
     edge = max((high - low) * 0.1, 2)
-    plot = Plot(canvas, room, (0, count), (low - edge, high + edge), margin=8)
+    plot = Plot(canvas, room, (0, count - 1), (low - edge, high + edge), margin=_MARGIN)
     middles = [m.number(f"heap.{n}") for n in range(1, int(m.number("single.heaps")) + 1)]
     plot.axes(
-        [Tick(k, str(k)) for k in range(0, count + 1, 64)],
-        [Tick(y, f"{y:.0f}") for y in middles],
+        [Tick(k, str(k)) for k in range(0, count + 1, 16)],
+        [Tick(low - edge, "cycles"), *(Tick(y, f"{y:.0f}") for y in middles)],
         "load",
     )
-    plot.points([(i, y) for i, y in enumerate(latency.samples[: min(done, count)]) if y <= high], Ink.A)
+    seen = first[: min(done, count)]
+    plot.points([(i, y) for i, y in enumerate(seen) if y <= high], Ink.A)
+    plot.points([(i, high + edge) for i, y in enumerate(seen) if y > high], Ink.DIM, "▴")
 
 
 def distance(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
@@ -100,18 +136,25 @@ def distance(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     room = titled(
         canvas,
         box.inside(bottom=sms),
-        "HOW FAR: THREE RINGS",
-        origin(view, "█ single loads, the slowest 5 % lie beyond"),
+        "SINGLE LOADS FROM THREE RINGS",
+        origin(view, f"█ share of loads, the slowest {BEYOND * 100:.0f} % not drawn"),
     )
     low = min(one.x[0] for one in series) - 5 * WIDE
     high = max(one.x[-1] for one in series)
     columns = Columns.fit(room, low, high, grain=WIDE)
-    each = max((room.height - 2) // 3, 2)
+    each = max((room.height - 3) // 3, 2)
     now = played(m, view) * 3
     for index, ((name, ink), one) in enumerate(zip(rings, series, strict=True)):
         part = Box(room.x, room.y + index * each, room.width, each)
         _ring(m, canvas, columns, part, (name, one, ink), min(max(now - index, 0.0), 1.0))
     columns.axis(canvas, room.y + 3 * each, "cycles")
+    if now >= 3 and room.bottom > room.y + 3 * each + 2:
+        canvas.put(
+            room.x,
+            room.y + 3 * each + 2,
+            "Farther right is later: the larger the ring, the longer its loads take.",
+            Ink.LOOK,
+        )
     if sms:
         _by_sm(m, view, canvas, Box(box.x, box.bottom - sms, box.width, sms))
 
@@ -119,21 +162,37 @@ def distance(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
 def _ring(
     m: Measurement, canvas: Canvas, columns: Columns, box: Box, ring: tuple[str, Series, Ink], share: float
 ) -> None:
-    """One ring's histogram; its columns come from the left, with its median once all are there."""
+    """One ring's histogram; its columns come from the left, with where most loads lie once all are there."""
     name, series, ink = ring
     counts = columns.counts(series.x, series.y)
     shown = [count if cell < share * len(counts) else 0.0 for cell, count in enumerate(counts)]
     draw_columns(canvas, columns, shown, box.inside(top=1), max(counts), ink)
     where = {
-        "l2": "a half of the L2 holds it" if has_halves(m) else "an eighth of the L2",
-        "far": "only both halves hold it" if has_halves(m) else "almost the whole L2",
+        "l2": "the near half of the L2 holds it" if has_halves(m) else "an eighth of the L2",
+        "far": "too large for the near half" if has_halves(m) else "almost the whole L2",
         "dram": "the L2 cannot hold it",
     }[name]
     size = series.title.removeprefix("Single loads in ")
     text = f"{size}: {where}"
     if share >= 1:
-        text += f", median {m.number(f'distance.{name}'):.0f} cycles"
+        least, most = middle(series)
+        text += f"; 8 loads in 10: {least:.0f} to {most:.0f} cycles"
     canvas.right(box.right, box.y, text, Ink.TEXT)
+
+
+def middle(series: Series) -> tuple[float, float]:
+    """From where to where, in cycles, a histogram's loads lie when the fastest and the slowest tenth are left out.
+
+    A median would fall between the heaps, where no load is. Of all loads, those beyond the histogram are the slowest.
+    """
+    total, least, most = 0.0, series.x[0], series.x[-1] + WIDE
+    for x, share in zip(series.x, series.y, strict=True):
+        if total < _TENTH:
+            least = x
+        total += share
+        if total >= 100 - _TENTH:
+            return least, x + WIDE
+    return least, most
 
 
 def _by_sm(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
@@ -143,11 +202,15 @@ def _by_sm(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         canvas,
         box,
         "HOW FAR THE L2 IS FROM EACH SM",
-        origin(view, f"█ how many of {len(series.x)} SMs, each alone"),
+        origin(view, f"█ how many of {len(series.x)} SMs; ring of {size_text(m.device.l2_bytes // 16)}"),
         rule=True,
     )
     low, high = min(series.y), max(series.y)
     columns = Columns.fit(room, low - 4, high + 4)
     seen = series.y[: round(played(m, view) * len(series.y))]
+    if len(seen) == len(series.y) and room.height >= 6:
+        text = f"The same ring: {low:.0f} cycles a load from the nearest SM, {high:.0f} from the farthest."
+        canvas.put(room.x, room.bottom - 1, text, Ink.LOOK)
+    room = room.inside(bottom=1 if room.height >= 6 else 0)
     draw_columns(canvas, columns, columns.counts(seen), room.inside(bottom=2), max(columns.counts(series.y)), Ink.A)
     columns.axis(canvas, room.bottom - 2, "cycles")

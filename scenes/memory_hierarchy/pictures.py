@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from math import log2
+from collections.abc import Mapping
 
 from gpu_explain.scenes.base import Cursor, Measurement, View
+from gpu_explain.scenes.draw.bars import bar
 from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
@@ -56,7 +57,7 @@ def _ladder(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     rungs = [
         Rung(
             PLACES[one],
-            label(one, halves=halves),
+            "registers, add" if one == "registers" else label(one, halves=halves),
             m.number(f"level.{one}"),
             m.quantity(f"level.{one}").note.removeprefix("= "),
         )
@@ -65,13 +66,14 @@ def _ladder(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     target = m.number(f"level.{level}")
     now = played(m, view) * target
     end = max(target, m.number("level.dram"))
-    room = titled(canvas, box, "DISTANCE IN TIME (the dot's path is a sketch)", origin(view, "● measured, each alone"))
+    title = "DISTANCE IN TIME: ALL START TOGETHER"
+    room = titled(canvas, box, title, origin(view, "● each alone; dot's path: a sketch"))
     canvas.put(room.x, room.y, f"t = {now:.0f} of {target:.0f} cycles", Ink.STRONG)
     entries = [
         ("█", Ink.TAIL, "your load"),
         ("█", Ink.WORK_ALT, "on its way"),
         ("█", Ink.WORK, "back"),
-        ("▸", Ink.WARN, "takes longer"),
+        ("╱╱▸", Ink.WARN, "longer"),
     ]
     legend(canvas, room.x + 24, room.y, entries, room.right)
     room = room.inside(top=2)
@@ -114,50 +116,64 @@ def _conclusion(m: Measurement, level: str) -> str:
     target = m.number(f"level.{level}")
     behind = [one for one in present(m) if m.number(f"level.{one}") > target]
     adds = target / m.number("level.registers")
-    text = f"While it was away, the thread could have made {adds:.0f} additions, one after the other."
+    each = m.number("level.registers")
+    text = (
+        f"Meanwhile the thread could have made {count_text(round(target))} / {each:.1f} ≈ {count_text(round(adds))} "
+        "additions, each on the one before."
+    )
     if behind:
-        text += f" The load to {_called(behind[-1], m)} is still under way."
+        text += f" The load from {_called(behind[-1], m)} is still under way."
     return text
 
 
 def _others(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
-    """The same four levels on several GPUs, one row a GPU."""
-    room = titled(canvas, box, "THE SAME LEVELS ON OTHER GPUS", origin(view, "cycles, each doubling equally wide"))
+    """The cached levels as columns, a GPU a row: a number and a bar, one scale for all of them."""
+    room = titled(canvas, box, "THE SAME LEVELS ON OTHER GPUS", origin(view, "cycles of each GPU's own clock"))
     legend(
         canvas,
         room.x,
         room.y,
-        [("●", Ink.MEASURED, "this GPU, measured"), ("◇", Ink.PUBLISHED, "published for others, by other methods")],
+        [
+            ("●", Ink.MEASURED, "measured here"),
+            ("◇", Ink.PUBLISHED, "published, other methods"),
+            ("–", Ink.DIM, "no figure published"),
+        ],
         room.right,
     )
     here = {level: m.number(f"level.{level}") for level in CACHED if m.has(f"level.{level}")}
-    rows: list[tuple[str, dict[str, float], bool]] = [("this GPU", here, True)]
-    rows += [(one.name, dict(one.cycles), False) for one in OTHERS]
-    every = [cycles for _, levels, _ in rows for cycles in levels.values()]
+    levels = [level for level in CACHED if level in here]
+    rows: list[tuple[str, Mapping[str, float], bool]] = [("this GPU", here, True)]
+    rows += [(one.name, one.cycles, False) for one in OTHERS]
     left = room.x + max(len(name) for name, _, _ in rows) + 2
-    width = max(room.right - left - 6, 1)
-    low, high = log2(min(every) * 0.85), log2(max(every) * 1.1)
-
-    def column(cycles: float) -> int:
-        return left + round((log2(cycles) - low) / (high - low) * width)
-
-    y, free = room.y + 2, left
-    for level, cycles in here.items():
-        name = short(level, halves="far" in here)
-        free = canvas.put(max(column(cycles) - len(name) // 2, free), y, name, Ink.STRONG) + 1
+    each = max((room.right - left) // len(levels), 1)
+    most = max(cycles.get(level, 0.0) for _, cycles, _ in rows for level in levels)
+    y = room.y + 2
+    for number, level in enumerate(levels):
+        canvas.put(left + number * each, y, short(level, halves="far" in here), Ink.STRONG)
     sources = tuple(dict.fromkeys(one.source for one in OTHERS))
-    foot = len(sources) + 2 if room.height >= 2 * len(rows) + len(sources) + 5 else 0
+    foot = 2 + (len(sources) + 1 if room.height >= 2 * len(rows) + len(sources) + 6 else 0)
     gap = min(max((room.bottom - foot - y - 1) // len(rows) - 1, 0), 3)
     shown = round(played(m, view) * len(rows))
-    for index, (name, levels, ours) in enumerate(rows):
-        row = y + 1 + index * (gap + 1)
-        if row >= room.bottom or index >= max(shown, 1):
-            break
+    for index, (name, cycles, ours) in enumerate(rows[: max(shown, 1)]):
+        row, ink = y + 1 + index * (gap + 1), Ink.MEASURED if ours else Ink.PUBLISHED
         canvas.put(room.x, row, name, Ink.STRONG if ours else Ink.TEXT)
-        canvas.put(left, row, "·" * (room.right - left), Ink.FAINT)
-        for level in sorted(levels, key=levels.__getitem__):
-            ink = Ink.MEASURED if ours else Ink.PUBLISHED
-            canvas.put(column(levels[level]), row, f"{'●' if ours else '◇'}{levels[level]:.0f}", ink)
-    for row, source in enumerate(sources if foot else ()):
+        for number, level in enumerate(levels):
+            x = left + number * each
+            if level in cycles:
+                canvas.put(x, row, f"{'●' if ours else '◇'} {cycles[level]:.0f}", ink)
+                bar(canvas, x + 6, row, cycles[level] / most * max(each - 7, 1), ink)
+            else:
+                canvas.put(x, row, "–", Ink.DIM)
+    if shown < len(rows):
+        return
+    apart = {
+        level: max(found) / min(found)
+        for level in levels
+        if len(found := [cycles[level] for _, cycles, _ in rows if level in cycles]) > 1
+    }
+    said = ", ".join(f"{short(level, halves='far' in here)} {times:.1f}" for level, times in apart.items())
+    end = room.bottom - (foot - 1 if foot > 2 else 1)
+    canvas.put(room.x, end, f"Longest bar over shortest: {said} times.", Ink.LOOK)
+    for row, source in enumerate(sources if foot > 2 else ()):
         by = ", ".join(one.name for one in OTHERS if one.source == source)
         canvas.put(room.x, room.bottom - len(sources) + row, f"◇ {by}: {source.partition(' (')[0]}", Ink.DIM)

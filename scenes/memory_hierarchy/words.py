@@ -6,6 +6,7 @@ from gpu_explain.scenes.base import Measurement, Words
 from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sizes import KB, MB, rate_text, size_text
 from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, knee_bytes, label, present, short
+from gpu_explain.scenes.memory_hierarchy.loads import middle
 from gpu_explain.scenes.memory_hierarchy.parameters import followed
 from gpu_explain.scenes.memory_hierarchy.published import OTHERS
 
@@ -69,8 +70,8 @@ def _staircase(m: Measurement) -> Words:
         first, *rest = [f"the {short(level, halves=halves)} {{}}at {knee_text(m, level)}" for level in ends]
         look += f" T{listed([first.format('ends ')[1:], *(one.format('') for one in rest)])}."
     return Words(
-        "The same thread goes round a ring: each address holds the next, in random order. While a cache holds the whole "
-        "ring, a load costs the same; once the ring is too large, loads are answered from farther away. Only the "
+        "The same thread goes round a ring: each address holds the next, in random order. While a cache holds the "
+        "whole ring, a load costs the same; once the ring is too large, loads are answered from farther away. Only the "
         "footprint, the ring's bytes, decides.",
         look,
         (*knees, "", *sizes) if knees else tuple(sizes),
@@ -146,7 +147,8 @@ def _single(m: Measurement) -> Words:
 
 def _distance(m: Measurement) -> Words:
     medians = [m.quantity(f"distance.{name}") for name in ("l2", "far", "dram")]
-    numbers = listed([cycles(m, q.name) for q in medians])
+    spans = [middle(m.one_series(f"distance.{name}")) for name in ("l2", "far", "dram")]
+    numbers = listed([f"{least:.0f} to {most:.0f}" for least, most in spans])
     least, most = cycles(m, "by_sm.least"), cycles(m, "by_sm.most")
     shown = (*(q.name for q in medians), "", "by_sm.least", "by_sm.most")
     spread = f"And SMs differ: the L2 is {least} cycles from the nearest one, {most} from the farthest."
@@ -157,13 +159,13 @@ def _distance(m: Measurement) -> Words:
             "The L2 of this GPU shows two halves. An SM reaches the half on its side directly; what that half does not "
             "hold is fetched across the chip from the other one. Three rings: one that a half holds, one that only "
             f"both hold, one that is too large for all. {spread}",
-            f"Watch the loads move to the right, from ring to ring: half of them take more than {numbers} cycles.",
+            f"Watch the loads move to the right, from ring to ring: 8 in 10 take {numbers} cycles.",
             shown,
         )
     return Words(
         "On this GPU the L2 shows one level only: whatever it holds is about equally far. Three rings: one far smaller "
         f"than the L2, one almost as large, one that is too large. {spread}",
-        f"Compare the rings: half of the loads take more than {numbers} cycles. Only what the L2 misses is far.",
+        f"Compare the rings: 8 loads in 10 take {numbers} cycles. Only what the L2 misses is far.",
         shown,
     )
 
