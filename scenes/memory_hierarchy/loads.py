@@ -149,12 +149,9 @@ def distance(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         _ring(m, canvas, columns, part, (name, one, ink), min(max(now - index, 0.0), 1.0))
     columns.axis(canvas, room.y + 3 * each, "cycles")
     if now >= 3 and room.bottom > room.y + 3 * each + 2:
-        canvas.put(
-            room.x,
-            room.y + 3 * each + 2,
-            "Farther right is later: the larger the ring, the longer its loads take.",
-            Ink.LOOK,
-        )
+        halves = has_halves(m)
+        why = "the larger the ring, the longer its loads take." if halves else "only what the L2 misses moves there."
+        canvas.put(room.x, room.y + 3 * each + 2, f"Farther right is later: {why}", Ink.LOOK)
     if sms:
         _by_sm(m, view, canvas, Box(box.x, box.bottom - sms, box.width, sms))
 
