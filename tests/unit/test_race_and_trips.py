@@ -71,9 +71,9 @@ def rows_at(now: float, width: int = 80) -> tuple[str, ...]:
 
 
 def test_dots_move_only_while_the_kernel_runs() -> None:
-    assert ["●" in row for row in rows_at(30.0)] == [True, True, False]
-    assert ["●" in row for row in rows_at(80.0)] == [False, False, True]
-    assert ["●" in row for row in rows_at(100.0)] == [False, False, False]
+    assert ["■" in row for row in rows_at(30.0)] == [True, True, False]
+    assert ["■" in row for row in rows_at(80.0)] == [False, False, True]
+    assert ["■" in row for row in rows_at(100.0)] == [False, False, False]
 
 
 def test_an_array_is_not_there_before_it_was_written() -> None:
