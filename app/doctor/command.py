@@ -24,7 +24,9 @@ def doctor(*, deep: bool, json: bool) -> Exit:
         printer.quiet()
     secrets = secrets_here()
     if json:
-        sys.stdout.write(to_json(examination, secrets).decode())
+        sys.stdout.flush()
+        sys.stdout.buffer.write(to_json(examination, secrets))  # UTF-8, whatever the terminal can write
+        sys.stdout.buffer.flush()
     else:
         printer.lines(table(examination, secrets, min(shutil.get_terminal_size((100, 24)).columns, 120)))
     return examination.exit

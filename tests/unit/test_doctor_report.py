@@ -266,6 +266,15 @@ def test_every_terminal_gets_a_report(environ: dict[str, str], says: str) -> Non
     assert "\x1b" not in done.stdout  # it is not a terminal
 
 
+def test_json_is_utf8_whatever_the_terminal_can_write() -> None:
+    arguments = [sys.executable, "-m", "gpu_explain", "doctor", "--json"]
+    done = subprocess.run(
+        arguments, capture_output=True, check=False, timeout=60, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    assert done.stderr == b""
+    assert json.loads(done.stdout.decode("utf-8"))["schema"] == 1
+
+
 def test_a_narrow_terminal_gets_a_narrow_report() -> None:
     text = command(COLUMNS="40", LINES="10").stdout
     assert "too small for the walkthrough" in " ".join(text.split())
