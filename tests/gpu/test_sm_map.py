@@ -72,7 +72,7 @@ def test_uneven_blocks_wait_as_long_as_their_numbers_say(whole_gpu: Session, lan
     ).trace
     for block, cycles in enumerate(trace.cycles):
         wanted = least + spread * ((block * 2654435761 & 0xFFFFFFFF) >> 22) // 1024
-        # The tracer's clock starts after the kernel's, by what stamping and drawing a ticket take: 210 cycles were seen.
+        # The tracer's clock starts after the kernel's, by what stamping and drawing a ticket take: 210 cycles once.
         assert wanted - 600 <= cycles < 1.1 * wanted + 4000
 
 
