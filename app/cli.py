@@ -63,12 +63,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if _debugging():
             raise
-        _say(
-            f"gpu-explain met a fault of its own: {type(error).__name__}: {error}. "
-            "Set GPU_EXPLAIN_DEBUG=1 and run it again to see where."
-        )
+        _say(_fault(error))
         return Exit.FAILED
     return code
+
+
+def _fault(error: Exception) -> str:
+    """What is said of an error that nobody expected: a package that is not there, or a mistake of ours."""
+    if isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith("gpu_explain"):
+        from gpu_explain.scenes.base.conditions import problem
+
+        return f"gpu-explain: {problem('incomplete', evidence=str(error)).sentence}"
+    return (
+        f"gpu-explain met a fault of its own: {type(error).__name__}: {error}. "
+        "Set GPU_EXPLAIN_DEBUG=1 and run it again to see where."
+    )
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:

@@ -166,6 +166,20 @@ def test_a_fault_of_our_own_is_one_sentence_and_a_traceback_only_on_request(
         cli.main(["--list"])
 
 
+@pytest.mark.parametrize("arguments", [["doctor"], ["--run-all", "--replay"]], ids=" ".join)
+def test_a_package_of_our_own_that_is_missing_is_named_with_the_command(arguments: list[str]) -> None:
+    code = (
+        f"import sys; sys.modules['msgspec'] = None; from gpu_explain.app import cli; sys.exit(cli.main({arguments!r}))"
+    )
+    environ = {name: value for name, value in os.environ.items() if name != "GPU_EXPLAIN_DEBUG"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environ)
+    assert done.returncode == Exit.FAILED
+    assert done.stderr.startswith("gpu-explain: gpu-explain is not completely installed.")
+    assert "msgspec" in done.stderr
+    assert "pip install" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_ctrl_c_is_one_word(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt

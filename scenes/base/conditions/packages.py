@@ -16,6 +16,16 @@ CONDITIONS = (
         signs=(r"(ModuleNotFoundError|ImportError): No module named '(torch|triton|cuda)\b", r"\bTritonMissing\b"),
     ),
     Condition(
+        "incomplete",
+        Group.PACKAGES,
+        Effect.REQUEST,
+        "A package that gpu-explain itself needs (textual, rich, numpy, msgspec, platformdirs, pygments) is not there.",
+        "gpu-explain is not completely installed",
+        "{evidence}",
+        {"": "{install_light}"},
+        signs=(r"No module named '(textual|rich|numpy|msgspec|platformdirs|pygments)\b",),
+    ),
+    Condition(
         "torch-cpu",
         Group.PACKAGES,
         Effect.STOPS,

@@ -65,8 +65,9 @@ class Platform:
         return frozenset(tags - {""})
 
     def install(self, extra: str) -> str:
-        """The command that installs an extra, as this gpu-explain is installed: from a checkout or by name."""
-        target = f"-e '{self.checkout}[{extra}]'" if self.checkout else f"'gpu-explain[{extra}]'"
+        """The command that installs an extra, or none, as this gpu-explain is installed: from a checkout or by name."""
+        extra = f"[{extra}]" if extra else ""
+        target = f"-e '{self.checkout}{extra}'" if self.checkout else f"'gpu-explain{extra}'"
         return self.pip(target)
 
     def pip(self, what: str) -> str:
@@ -82,6 +83,7 @@ class Platform:
             "python": self.python,
             "pip": self.pip("").rstrip(),
             "install": self.install(extra),
+            "install_light": self.install(""),
             "install_cu12": self.install("live-cu12"),
         }
 
