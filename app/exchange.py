@@ -6,7 +6,7 @@ JSON, schema 1::
      "started": ISO 8601, "seconds": {"all": s, "opening": s, "compile": s, "measure": s},
      "strict": bool, "exit": 0…3, "device": {… as scenes.base.Device …} | null, "versions": {name: version},
      "neighbours": [{"what": …, "text": …}], "problem": Problem | null, "no_gpu": Problem | null,
-     "absent": [scene ids that the recording does not hold],
+     "absent": [scene ids that the recording does not hold], "unknown": [files in it that are no known scenes],
      "scenes": [{"id": …, "number": …, "title": …, "failed": bool, "problems": [Problem],
                  "seconds": {"all": s, "compile": s, "measure": s},
                  "chosen": {parameter: choice}, "claims": [Claim], "quantities": [… as scenes.base.Quantity …],
@@ -59,6 +59,7 @@ def to_json(run: Run, *, strict: bool) -> bytes:
         "problem": run.problem,
         "no_gpu": run.no_gpu,
         "absent": run.absent,
+        "unknown": run.unknown,
         "scenes": [_scene(result, strict=strict) for result in run.results],
     }
     return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
@@ -70,8 +71,8 @@ def to_junit(run: Run, *, strict: bool) -> bytes:
     for result in run.results:
         _suite(root, run, result, strict=strict)
     if run.problem is not None:
-        suite = ET.SubElement(root, "testsuite", name="gpu", tests="1", failures="0", errors="1", skipped="0")
-        case = ET.SubElement(suite, "testcase", classname="gpu_explain", name="the GPU opens")
+        suite = ET.SubElement(root, "testsuite", name="run", tests="1", failures="0", errors="1", skipped="0")
+        case = ET.SubElement(suite, "testcase", classname="gpu_explain", name="something was checked")
         _tell(case, "error", run.problem.sentence, run.problem.detail)
     for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))

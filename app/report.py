@@ -97,7 +97,7 @@ def header(run: Run) -> Iterator[Line]:
         yield [("Checking the bundled recording, not this machine. ", "bold yellow"), (run.no_gpu.sentence, "")]
     for neighbour in run.neighbours:
         yield [("! measured beside other work: ", "bold yellow"), (neighbour.text, "")]
-    if run.problem is not None:
+    if run.problem is not None and run.problem.id != "nothing-checked":  # which is known, and said, at the end
         yield from _problem_lines(run.problem)
 
 
@@ -125,13 +125,17 @@ def scene_lines(result: Result, *, strict: bool) -> Iterator[Line]:
 def summary(run: Run, *, strict: bool) -> Iterator[Line]:
     """The last line: counts, time, exit code."""
     if run.problem is not None:
+        if run.problem.id == "nothing-checked":
+            yield from _problem_lines(run.problem)
         yield [
-            ("Nothing was measured", "bold red"),
+            ("Nothing was checked" if run.results or not run.live else "Nothing was measured", "bold red"),
             (f" · {run.seconds:.1f} s · exit {run.exit(strict=strict).value}", ""),
         ]
         return
     if run.absent:
         yield [(f"Not in this recording: {', '.join(run.absent)}", "dim")]
+    if run.unknown:
+        yield [(f"In this recording, but no scenes of this gpu-explain: {', '.join(run.unknown)}", "bold yellow")]
     claims = sum(len(check.claims) for result in run.results for check in result.checks)
     counts = {outcome: sum(result.count(outcome, every=True) for result in run.results) for outcome in Outcome}
     said = [f"{counts[Outcome.HELD]} held"]

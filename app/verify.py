@@ -17,6 +17,7 @@ from gpu_explain.app.exits import Exit
 from gpu_explain.app.replay import RecordedSource
 from gpu_explain.app.shelf import Recorder
 from gpu_explain.app.source import Event, Lost, Source
+from gpu_explain.scenes import registry
 from gpu_explain.scenes.base import (
     Claim,
     Device,
@@ -114,9 +115,10 @@ class Run:
         recorded: Day of the recording; empty when live.
         opening: Seconds until the GPU was open.
         results: One entry a scene, in walkthrough order.
-        absent: Ids of scenes that the recording does not hold.
+        absent: Ids of scenes that the recording does not hold. One that it holds and that cannot be read is a result.
+        unknown: Names in the recording that are not scenes of this gpu-explain.
         seconds: How long it took in all.
-        problem: Why nothing could be measured at all.
+        problem: Why nothing could be measured or checked at all.
         no_gpu: Why the bundled recording was checked instead of a GPU; ``None`` when that was not so.
     """
 
@@ -129,6 +131,7 @@ class Run:
     opening: float
     results: tuple[Result, ...] = ()
     absent: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     seconds: float = 0.0
     problem: Problem | None = None
     no_gpu: Problem | None = None
@@ -214,11 +217,11 @@ def verify(
     began = time.monotonic()
     started = datetime.now(UTC).isoformat(timespec="seconds")
     asker = Asker(source, progress)
-    problem: Problem | None = None
+    fault: Problem | None = None
     try:
         asker.open()
     except ProblemError as error:
-        problem = error.problem
+        fault = error.problem
     run = Run(
         live=source.live,
         device=source.device,
@@ -227,17 +230,50 @@ def verify(
         started=started,
         recorded=source.date if isinstance(source, RecordedSource) else "",
         opening=time.monotonic() - began,
-        absent=tuple(scene.id for scene in scenes if problem is None and source.can_show(scene)),
-        problem=problem,
+        absent=_absent(source, scenes),
+        unknown=_unknown(source, scenes),
+        problem=fault,
         no_gpu=no_gpu,
     )
     opened(run)
     results: list[Result] = []
-    for scene in scenes if problem is None else ():
+    for scene in scenes if fault is None else ():
         if scene.id not in run.absent:
             results.append(_check_scene(asker, source, scene, recorder))
             done(results[-1])
-    return replace(run, results=tuple(results), seconds=time.monotonic() - began)
+    run = replace(run, results=tuple(results), seconds=time.monotonic() - began)
+    return run if fault else replace(run, problem=_unproven(run))
+
+
+def _absent(source: Source, scenes: Sequence[Scene]) -> tuple[str, ...]:
+    """Scenes without a file. One whose file cannot be read is not absent but broken."""
+    if not isinstance(source, RecordedSource):
+        return ()
+    return tuple(scene.id for scene in scenes if scene.id not in source.shelf.scenes)
+
+
+def _unknown(source: Source, scenes: Sequence[Scene]) -> tuple[str, ...]:
+    """Files of a recording that belong to no scene: those of a newer gpu-explain, or misnamed ones."""
+    if not isinstance(source, RecordedSource):
+        return ()
+    known = {scene.id for scene in (*scenes, *registry.all_scenes())}
+    return tuple(id for id in source.shelf.scenes if id not in known)
+
+
+def _unproven(run: Run) -> Problem | None:
+    """What is wrong with a run in which nothing broke and nothing was checked either: it must not be green."""
+    checked = any(
+        claim.outcome is not Outcome.NOT_CHECKED
+        for result in run.results
+        for check in result.checks
+        for claim in check.claims
+    )
+    if checked or any(result.problems for result in run.results):
+        return None
+    if run.results:
+        return problem("nothing-checked", evidence="Every claim was left unchecked, each for the reason given above")
+    there = f"; it holds {', '.join(run.unknown)}" if run.unknown else ""
+    return problem("nothing-checked", evidence=f"None of the scenes asked for is in the recording{there}")
 
 
 def _check_scene(asker: Asker, source: Source, scene: Scene, recorder: Recorder | None) -> Result:

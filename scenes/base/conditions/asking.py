@@ -81,6 +81,15 @@ CONDITIONS = (
         {"": "Record it again: gpu-explain --run-all --record PATH"},
     ),
     Condition(
+        "nothing-checked",
+        Group.RECORDINGS,
+        Effect.REQUEST,
+        "--run-all ends without having checked one claim.",
+        "Nothing was checked",
+        "{evidence}",
+        {"": "gpu-explain --list names the scenes; gpu-explain --run-all --replay checks the bundled recording"},
+    ),
+    Condition(
         "other-gpu",
         Group.RECORDINGS,
         Effect.REQUEST,
