@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from gpu_explain import __version__
 from gpu_explain.app.exits import Exit
-from gpu_explain.scenes.base.problem import Problem, ProblemError
+from gpu_explain.app.streams import watched
+from gpu_explain.scenes.base.problem import Problem, ProblemError, problem
 
 if TYPE_CHECKING:
     from gpu_explain.app.live import LiveSource
+    from gpu_explain.app.report import Line, Printer
     from gpu_explain.app.source import Source
     from gpu_explain.scenes.base import Scene
 
@@ -43,41 +44,47 @@ exit codes
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code. A fault is one sentence, a traceback only with GPU_EXPLAIN_DEBUG."""
+    with watched():
+        try:
+            return _main(sys.argv[1:] if arguments is None else arguments)
+        except ProblemError as error:
+            if _debugging():
+                raise
+            _say(f"gpu-explain: {error.problem.sentence}")
+            return Exit.USAGE
+        except KeyboardInterrupt:
+            if _debugging():
+                raise
+            _say("gpu-explain: interrupted")
+            return Exit.INTERRUPTED
+        except BrokenPipeError:
+            return Exit.BROKEN_PIPE
+        except Exception as error:
+            if _debugging():
+                raise
+            _say(_fault(error))
+            return Exit.USAGE if _incomplete(error) else Exit.FAILED
+
+
+def _main(arguments: Sequence[str]) -> int:
     try:
-        code = _run(_parsed(sys.argv[1:] if arguments is None else arguments))
-        sys.stdout.flush()
-    except ProblemError as error:
-        if _debugging():
-            raise
-        _say(f"gpu-explain: {error.problem.sentence}")
-        return Exit.USAGE
-    except KeyboardInterrupt:
-        if _debugging():
-            raise
-        _say("gpu-explain: interrupted")
-        return Exit.INTERRUPTED
-    except BrokenPipeError:
-        # Nobody reads any more; what is left in the buffer must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.BROKEN_PIPE
-    except Exception as error:
-        if _debugging():
-            raise
-        _say(_fault(error))
-        return Exit.FAILED
-    return code
+        return _run(_parsed(arguments))
+    finally:
+        sys.stdout.flush()  # here, also after --help, so that a full disk is known while it can be said
 
 
 def _fault(error: Exception) -> str:
     """What is said of an error that nobody expected: a package that is not there, or a mistake of ours."""
-    if isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith("gpu_explain"):
-        from gpu_explain.scenes.base.conditions import problem
-
+    if _incomplete(error):
         return f"gpu-explain: {problem('incomplete', evidence=str(error)).sentence}"
     return (
         f"gpu-explain met a fault of its own: {type(error).__name__}: {error}. "
         "Set GPU_EXPLAIN_DEBUG=1 and run it again to see where."
     )
+
+
+def _incomplete(error: Exception) -> bool:
+    return isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith("gpu_explain")
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
@@ -116,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--replay",
         nargs="?",
-        const="",
+        const=True,
         metavar="PATH",
         help="from a recording: a folder, a zip of one, or one scene's file; the bundled one by default",
     )
@@ -147,9 +154,9 @@ def _run(given: argparse.Namespace) -> int:
         from gpu_explain.app.doctor.command import doctor
 
         return doctor(deep=given.deep, json=given.json)
+    _check_usage(given)
     if given.list:
         return _list()
-    _check_usage(given)
     if given.run_all:
         return _run_all(given)
     return _walk(given)
@@ -167,6 +174,11 @@ def _list() -> int:
 
 def _check_usage(given: argparse.Namespace) -> None:
     """What argparse cannot check. Raises :class:`ProblemError`."""
+    for name, value in vars(given).items():
+        if value == "" or (isinstance(value, list) and "" in value):
+            raise _usage(f"--{name} was given an empty text", f"Leave --{name} out, or set the variable it came from")
+    if given.list and (others := [name for name, value in vars(given).items() if value and name != "list"]):
+        raise _usage(f"--list goes alone, without --{others[0].replace('_', '-')}", "gpu-explain --list")
     if not given.run_all:
         for name in ("strict", "json", "junit", "record"):
             if getattr(given, name):
@@ -182,8 +194,6 @@ def _check_usage(given: argparse.Namespace) -> None:
 
 
 def _usage(what: str, remedy: str) -> ProblemError:
-    from gpu_explain.scenes.base.conditions import problem
-
     return ProblemError(problem("usage", what=what, remedy=remedy))
 
 
@@ -199,7 +209,7 @@ def _choose_source(given: argparse.Namespace, *, retries: int) -> tuple[Source, 
     from gpu_explain.app.replay import open_recording
 
     if given.replay is not None:
-        return open_recording(given.replay), None
+        return open_recording(None if given.replay is True else given.replay), None
     no_gpu = _why_not_live(given.device)
     if no_gpu is None:
         return _open_gpu(given, retries), None
@@ -228,70 +238,80 @@ def _open_gpu(given: argparse.Namespace, retries: int) -> LiveSource:
 
 
 def _run_all(given: argparse.Namespace) -> int:
+    from gpu_explain.app import outputs
     from gpu_explain.app.exchange import to_json, to_junit
     from gpu_explain.app.report import Printer, header, scene_lines, summary
     from gpu_explain.app.shelf import Recorder
-    from gpu_explain.app.verify import verify
+    from gpu_explain.app.verify import absent, verify
     from gpu_explain.scenes.registry import all_scenes, find_scene
 
     wanted = {find_scene(name).id for name in given.scene or ()}
     scenes = tuple(scene for scene in all_scenes() if not wanted or scene.id in wanted)
-    outputs = [(path, make) for path, make in ((given.json, to_json), (given.junit, to_junit)) if path is not None]
-    for path, _ in outputs:
-        _write(path, b"", mode="ab")  # better known now than after the measuring
+    named = {name: getattr(given, name) for name in ("json", "junit") if getattr(given, name) is not None}
+    # Better known now than after the measuring.
+    outputs.check(named, given.record)
     # A request is not asked again here: a worker that dies while measuring is a finding.
     source, no_gpu = _choose_source(given, retries=0)
     if given.record is not None and no_gpu is not None:
         raise ProblemError(no_gpu)
     recorder = None if given.record is None else Recorder(given.record)
     if wanted:
-        _check_shown(source, scenes, no_gpu)
+        _check_shown(source, [scene for scene in scenes if scene.id in absent(source, scenes)], no_gpu)
     _say(_unset_sentence(source))
-    printer = Printer(sys.stderr if "-" in {given.json, given.junit} else sys.stdout, sys.stderr)
+    printer = Printer(sys.stderr if "-" in named.values() else sys.stdout, sys.stderr)
+    shown = _Shown(printer, needed=not named and recorder is None)
     try:
         run = verify(
             source,
             scenes,
             recorder=recorder,
             no_gpu=no_gpu,
-            opened=lambda run: printer.lines(header(run)),
-            done=lambda result: printer.lines(scene_lines(result, strict=given.strict)),
+            opened=lambda run: shown.lines(header(run)),
+            done=lambda result: shown.lines(scene_lines(result, strict=given.strict)),
             progress=printer.progress,
         )
-        printer.lines(summary(run, strict=given.strict))
+        shown.lines(summary(run, strict=given.strict))
     finally:
         printer.quiet()
         source.close()
-    for path, make in outputs:
-        _write(path, make(run, strict=given.strict))
-    return run.exit(strict=given.strict)
+    makers = {"json": to_json, "junit": to_junit}
+    unwritten = [outputs.write(path, makers[name](run, strict=given.strict)) for name, path in named.items()]
+    shown.check()
+    for fault in filter(None, unwritten):
+        _say(f"gpu-explain: {fault.sentence}")
+    return Exit.USAGE if any(unwritten) else run.exit(strict=given.strict)
+
+
+class _Shown:
+    """The report for the eye. When it cannot be shown any more, files that were asked for are written all the same."""
+
+    def __init__(self, printer: Printer, *, needed: bool) -> None:
+        self._printer, self._needed = printer, needed
+        self._fault: Exception | None = None
+
+    def lines(self, lines: Iterator[Line]) -> None:
+        """Show lines, unless that failed before. Raises what is wrong with the stream when nothing else is wanted."""
+        if self._fault is None:
+            try:
+                self._printer.lines(lines)
+            except (ProblemError, BrokenPipeError) as error:
+                self._fault = error
+                if self._needed:
+                    raise
+
+    def check(self) -> None:
+        """Raise what was wrong with the stream."""
+        if self._fault is not None:
+            raise self._fault
 
 
 def _check_shown(source: Source, scenes: Sequence[Scene], no_gpu: Problem | None) -> None:
-    """A scene that was named must be there. Raises :class:`ProblemError`."""
+    """Refuse to go on without scenes that were named. Raises :class:`ProblemError` for the first."""
     for scene in scenes:
         why = source.can_show(scene)
         if why:
-            from gpu_explain.scenes.base.conditions import problem
-
-            unfit = problem("cannot-show", scene=scene.id, why=why)
+            unfit = problem("cannot-show", scene=scene.id, why=why[0].upper() + why[1:])
             raise ProblemError(replace(unfit, remedy=no_gpu.sentence) if no_gpu else unfit)
-
-
-def _write(path: str, data: bytes, *, mode: Literal["wb", "ab"] = "wb") -> None:
-    """Write a file, or standard output for ``-``. Raises :class:`ProblemError`."""
-    if path == "-":
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return
-    try:
-        with Path(path).expanduser().open(mode) as file:
-            file.write(data)
-    except OSError as error:
-        from gpu_explain.scenes.base.conditions import problem
-
-        raise ProblemError(problem("cannot-write", where=path, evidence=str(error))) from None
 
 
 def _unset_sentence(source: Source) -> str:
@@ -315,8 +335,6 @@ def _walk(given: argparse.Namespace) -> int:
     source, notice = _choose_source(given, retries=1)
     unset = _unset_sentence(source)
     if notice is None and unset:
-        from gpu_explain.scenes.base.conditions import problem
-
         notice = problem("environment", evidence=unset)
     from gpu_explain.app.walkthrough import run
 

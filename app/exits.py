@@ -13,7 +13,7 @@ class Exit(IntEnum):
     FAILED = 1
     """A law failed, a scene broke, or gpu-explain itself did."""
     USAGE = 2
-    """Wrong usage or unreadable input."""
+    """Wrong usage, unreadable input, an output that cannot be written, or packages of our own that are not there."""
     NO_GPU = 3
     """Nothing failed, but no GPU was usable, so the bundled recording's claims were checked instead."""
     INTERRUPTED = 130

@@ -150,9 +150,9 @@ class RecordedSource:
         raise fault or ProblemError(problem("bad-recording", where=self.shelf.name, why="It holds no recording"))
 
 
-def open_recording(path: str = "") -> RecordedSource:
+def open_recording(path: str | None = None) -> RecordedSource:
     """The recording at a path, or the bundled one. Raises ``ProblemError`` when there is none that can be read."""
-    if path:
+    if path is not None:
         return RecordedSource(open_shelf(path))
     shelf = bundled()
     if shelf is None:

@@ -123,9 +123,7 @@ class Recorder:
         """
         scene, device = measurements[0].scene, measurements[0].device.name
         if self._device and device != self._device:
-            raise ProblemError(
-                problem("other-gpu", scene=scene, where=str(self.path), there=self._device, here=device)
-            )
+            raise ProblemError(problem("other-gpu", scene=scene, where=str(self.path), there=self._device, here=device))
         self._device = device
         data = pack(measurements)
         try:

@@ -6,26 +6,29 @@ import codecs
 from collections.abc import Mapping
 from typing import TextIO
 
-from gpu_explain.scenes.base.conditions import problem
-from gpu_explain.scenes.base.problem import Problem
+from gpu_explain.scenes.base.problem import Problem, problem
 
 CANNOT_PLACE = {"", "dumb", "unknown"}
 """Values of TERM for terminals that cannot place letters on a screen."""
 
 
-def why_not_here(environ: Mapping[str, str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> Problem | None:
+def why_not_here(
+    environ: Mapping[str, str], stdin: TextIO | None, stdout: TextIO | None, stderr: TextIO | None
+) -> Problem | None:
     """``None`` when a screen can be drawn, else why not and what to do instead.
 
     Keys are read from standard input and Textual draws on standard error, so those must be terminals;
-    standard output must be one since whoever pipes it wants text.
+    standard output must be one since whoever pipes it wants text. A stream that is closed is ``None``.
     """
     for name, stream in (("input", stdin), ("output", stdout), ("error", stderr)):
-        if not stream.isatty():
-            return problem("no-terminal", evidence=f"Standard {name} is not one")
+        if stream is None or not stream.isatty():
+            state = "is closed" if stream is None else "is not one"
+            return problem("no-terminal", evidence=f"Standard {name} {state}")
     if environ.get("TERM", "") in CANNOT_PLACE:
         return problem("dumb-terminal", evidence=f"TERM is {environ.get('TERM', '')!r}")
-    if not is_utf8(stdout.encoding):
-        return problem("no-utf8", evidence=f"This one is set to {stdout.encoding}")
+    encoding = stdout.encoding if stdout is not None else None
+    if not is_utf8(encoding):
+        return problem("no-utf8", evidence=f"This one is set to {encoding}")
     return None
 
 

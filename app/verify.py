@@ -230,7 +230,7 @@ def verify(
         started=started,
         recorded=source.date if isinstance(source, RecordedSource) else "",
         opening=time.monotonic() - began,
-        absent=_absent(source, scenes),
+        absent=absent(source, scenes),
         unknown=_unknown(source, scenes),
         problem=fault,
         no_gpu=no_gpu,
@@ -245,7 +245,7 @@ def verify(
     return run if fault else replace(run, problem=_unproven(run))
 
 
-def _absent(source: Source, scenes: Sequence[Scene]) -> tuple[str, ...]:
+def absent(source: Source, scenes: Sequence[Scene]) -> tuple[str, ...]:
     """Scenes without a file. One whose file cannot be read is not absent but broken."""
     if not isinstance(source, RecordedSource):
         return ()

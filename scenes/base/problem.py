@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -39,3 +40,13 @@ class ProblemError(Exception):
         """Keep the problem; the message is its sentence."""
         super().__init__(problem.sentence)
         self.problem = problem
+
+
+def problem(id: str, /, **fields: Any) -> Problem:
+    """A condition of the catalogue that was met, in words; see :func:`gpu_explain.scenes.base.conditions.problem`.
+
+    The catalogue is imported here and not above: the first picture does not wait for words about what did not happen.
+    """
+    from gpu_explain.scenes.base import conditions
+
+    return conditions.problem(id, **fields)

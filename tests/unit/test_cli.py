@@ -173,7 +173,7 @@ def test_a_package_of_our_own_that_is_missing_is_named_with_the_command(argument
     )
     environ = {name: value for name, value in os.environ.items() if name != "GPU_EXPLAIN_DEBUG"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environ)
-    assert done.returncode == Exit.FAILED
+    assert done.returncode == Exit.USAGE
     assert done.stderr.startswith("gpu-explain: gpu-explain is not completely installed.")
     assert "msgspec" in done.stderr
     assert "pip install" in done.stderr
@@ -305,7 +305,7 @@ def test_nothing_is_recorded_from_a_recording(no_gpu: None, capsys: pytest.Captu
 
 def test_a_named_scene_that_was_not_recorded_is_said(no_gpu: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--run-all", "--replay", "--scene", "two"]) == Exit.USAGE
-    assert "not in this recording" in capsys.readouterr().err
+    assert "two cannot be shown here. Not in this recording." in capsys.readouterr().err
 
 
 def test_a_gpu_that_is_not_there_is_wrong_usage(
