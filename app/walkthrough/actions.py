@@ -1,4 +1,4 @@
-"""The one list of what keys do. Bindings, footer, help and command palette all come from it."""
+"""The one list of what keys do. Keys, footer, help and command palette all come from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class Action:
         group: Heading in the help.
         in_help: Keys as the help names them; pairs are named once, the other one is left out by ``""``.
         footer: Place in the footer, smallest first; 0 leaves it out.
-        priority: Whether it goes before whatever has the focus.
         palette: Whether the command palette offers it.
     """
 
@@ -30,7 +29,6 @@ class Action:
     group: str
     in_help: str | None = None
     footer: int = 0
-    priority: bool = False
     palette: bool = True
 
 
@@ -43,8 +41,8 @@ _TAB = "To the parameters, then into the picture, then back to the steps; with s
 _ESCAPE = "Steps out, cancels a measurement, closes a notice. It never quits."
 
 ACTIONS: tuple[Action, ...] = (
-    Action("step(1)", ("pagedown",), "PgDn", "next step", _PAGE, WALK, "PgDn PgUp", priority=True),
-    Action("step(-1)", ("pageup",), "PgUp", "previous step", _PAGE, WALK, "", priority=True),
+    Action("step(1)", ("pagedown",), "PgDn", "next step", _PAGE, WALK, "PgDn PgUp"),
+    Action("step(-1)", ("pageup",), "PgUp", "previous step", _PAGE, WALK, ""),
     Action("arrow('right')", ("right",), "→", "next", _ARROWS, WALK, "→ ←", footer=1, palette=False),
     Action("arrow('left')", ("left",), "←", "back", _ARROWS, WALK, "", footer=2, palette=False),
     Action("space", ("space",), "space", "next", "The next step.", WALK, palette=False),
@@ -81,9 +79,15 @@ ACTIONS: tuple[Action, ...] = (
     Action("pace(1)", ("plus", "equals_sign"), "+", "faster", "Faster and slower.", SHOW, "+ -"),
     Action("pace(-1)", ("minus",), "-", "slower", "Slower.", SHOW, ""),
     Action("motion", ("m",), "m", "motion", "Motion off: every step shows its end at once. And on again.", SHOW),
+    Action("commands", ("ctrl+p",), "^P", "commands", "All of this, and the scenes, by name.", SHOW, palette=False),
+    Action("app.sleep", ("ctrl+z",), "^Z", "to the shell", "Back to the shell; fg there brings you back here.", SHOW),
     Action("app.leave", ("q",), "q", "quit", "Quit.", SHOW, footer=10),
 )
 """Everything the walkthrough can be asked to do, in the order the help shows it."""
+
+
+KEYS: dict[str, str] = {key: action.id for action in ACTIONS for key in action.keys}
+"""For each key the action behind it."""
 
 
 def footer_actions() -> tuple[Action, ...]:

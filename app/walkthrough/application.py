@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
 
+from textual import events
 from textual.app import App
-from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.theme import Theme
+from textual.widget import AwaitMount
 
 from gpu_explain.app.source import Event, Lost, Source
 from gpu_explain.app.walkthrough.clock import Clock
 from gpu_explain.app.walkthrough.looks import Depth, depth_of, glyphs_for
 from gpu_explain.app.walkthrough.paint.start import Welcome
-from gpu_explain.app.walkthrough.panels import Close, Go, Panel
+from gpu_explain.app.walkthrough.panels import Close, Do, Go, Panel
+from gpu_explain.app.walkthrough.screens.keyed import Ended, Keyed
 from gpu_explain.app.walkthrough.screens.sheet import Sheet
 from gpu_explain.app.walkthrough.screens.start import StartScreen
 from gpu_explain.scenes.base import Problem, Scene
@@ -25,8 +27,6 @@ from gpu_explain.scenes.base.protocol import Failed, Measured, Progress, Ready
 from gpu_explain.scenes.draw.ink import GROUND, PAPER, SKY, YELLOW
 
 if TYPE_CHECKING:
-    from textual.command import Provider
-
     from gpu_explain.app.walkthrough.screens.walk import Walk
 
 THEME = Theme(
@@ -39,14 +39,10 @@ THEME = Theme(
     panel="#222A32",
     dark=True,
 )
-"""For what the terminal library draws itself: the command palette."""
+"""For what the terminal library looks up by itself; what is seen is painted by our own inks."""
 
-
-def _commands() -> type[Provider]:
-    """The command palette's entries; nobody needs them before it opens."""
-    from gpu_explain.app.walkthrough.commands import ActionCommands
-
-    return ActionCommands
+ALWAYS = {"ctrl+c": "leave", "ctrl+q": "leave", "ctrl+z": "sleep"}
+"""Keys that do the same wherever one is."""
 
 
 class Heard(Message):
@@ -61,10 +57,8 @@ class Heard(Message):
 class Walkthrough(App[int]):
     """gpu-explain in a terminal."""
 
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
-    ENABLE_COMMAND_PALETTE = True
+    ENABLE_COMMAND_PALETTE = False
     TITLE = "gpu-explain"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "leave", "Quit", show=False, priority=True, system=True)]
 
     def __init__(
         self,
@@ -102,6 +96,7 @@ class Walkthrough(App[int]):
         """What ended the app, when it was a mistake of its own."""
         self._depth = depth or depth_of(self.console.color_system, self.no_color)
         self._glyphs = glyphs_for(encoding or getattr(sys.__stdout__, "encoding", None))
+        self._mounting: AwaitMount | None = None
         self._walk: Walk | None = None
         self._start: StartScreen | None = None
         # Before anything is laid out: a theme set later would have every style computed twice.
@@ -142,6 +137,26 @@ class Walkthrough(App[int]):
     def on_unmount(self) -> None:
         """End what the source started."""
         self.source.close()
+
+    # Keys
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys one at a time: the next one is looked at when this one has done all that it does."""
+        if not isinstance(event, events.Key):
+            await super().on_event(event)
+        elif event.key in ALWAYS:
+            await self.run_action(ALWAYS[event.key])
+        else:
+            if self._mounting is not None:
+                # The screen that the key before (or the start) asked for must be there to have this one.
+                await self._mounting
+                self._mounting = None
+            if isinstance(self.screen, Keyed):
+                await self.screen.press(event)
+
+    def _above(self, screen: Keyed[Ended], then: Callable[[Ended | None], Awaitable[None]] | None = None) -> None:
+        """Put a screen above all others."""
+        self._mounting = self.push_screen(screen, then)
 
     # The source
 
@@ -203,16 +218,18 @@ class Walkthrough(App[int]):
         ids = [scene.id for scene in self.scenes]
         at = ids.index(self._walk.state.scene.id) if self._walk is not None else self._first_showable()
         self._start = StartScreen(self._welcome(at), self._sheet(), self._walk is not None)
-        self.push_screen(self._start, self._from_start)
+        self._above(self._start, self._from_start)
 
     def _first_showable(self) -> int:
         return next((i for i, scene in enumerate(self.scenes) if not self.source.can_show(scene)), 0)
 
-    def _from_start(self, answer: Close | Go | None) -> None:
+    async def _from_start(self, answer: Close | Go | None) -> None:
         self._start = None
-        self._went(answer)
+        await self._went(answer)
 
-    def _went(self, answer: Close | Go | None) -> None:
+    async def _went(self, answer: Close | Do | Go | None) -> None:
+        if isinstance(answer, Do):
+            await self.run_action(answer.action, self.screen)
         if not isinstance(answer, Go):
             return
         if not answer.scene:
@@ -230,7 +247,7 @@ class Walkthrough(App[int]):
         scene = next(scene for scene in self.scenes if scene.id == id)
         if self._walk is None:
             self._walk = Walk(scene, self._sheet(), step)
-            self.push_screen(self._walk)
+            self._above(self._walk)
         else:
             self._walk.open(scene, step)
 
@@ -258,7 +275,7 @@ class Walkthrough(App[int]):
         """A dialog above whatever is there."""
         from gpu_explain.app.walkthrough.screens.dialog import Dialog
 
-        self.push_screen(Dialog(panel, self._sheet()), self._went)
+        self._above(Dialog(panel, self._sheet()), self._went)
 
     def action_help(self) -> None:
         """Every key."""
@@ -270,7 +287,11 @@ class Walkthrough(App[int]):
         """A dark screen."""
         from gpu_explain.app.walkthrough.screens.blank import Blank
 
-        self.push_screen(Blank(self._sheet()))
+        self._above(Blank(self._sheet()))
+
+    def action_sleep(self) -> None:
+        """Back to the shell, until its ``fg``."""
+        self.action_suspend_process()
 
     def action_leave(self) -> None:
         """Quit."""

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from textual import events
 from textual.pilot import Pilot
 
 from gpu_explain.app.source import Source
@@ -42,6 +43,13 @@ class Driven:
     async def press(self, *keys: str) -> None:
         for key in keys:
             await self.pilot.press(key)
+        await self.pilot.pause()
+
+    async def burst(self, *keys: str) -> None:
+        """Keys as a terminal hands them over when they come at once: nothing is waited for between two of them."""
+        for key in keys:
+            self.app.post_message(events.Key(key, " " if key == "space" else key if len(key) == 1 else None))
+        await self.pilot.pause()
         await self.pilot.pause()
 
     async def settle(self) -> None:

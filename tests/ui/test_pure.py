@@ -117,7 +117,6 @@ def test_the_keys_are_those_of_the_design() -> None:
         "pagedown", "pageup", "right", "left", "space", "tab", "enter", "escape", "left_square_bracket",
         "right_square_bracket", "g", "r", "s", "i", "v", "full_stop", "b", "plus", "minus", "m", "question_mark", "q",
     }  # fmt: skip
-    assert {action.keys[0] for action in ACTIONS if action.priority} == {"pagedown", "pageup"}
 
 
 def test_the_footer_comes_from_the_same_list() -> None:

@@ -29,6 +29,17 @@ class Go:
     step: int | None = None
 
 
+@dataclass(frozen=True)
+class Do:
+    """Do something on the screen below.
+
+    Attributes:
+        action: Id of the action.
+    """
+
+    action: str
+
+
 class Panel(Protocol):
     """A dialog. It owns its keys: everything pressed while it is open goes to :meth:`key`."""
 
@@ -39,7 +50,7 @@ class Panel(Protocol):
         """What a key leads to: the dialog in another state, or an end."""
 
 
-Answer = Panel | Close | Go
+Answer = Panel | Close | Do | Go
 
 CLOSING = ("escape", "q")
 """Keys that close every dialog, beside the one that opened it."""

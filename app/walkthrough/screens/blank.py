@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from textual import events
-from textual.app import ComposeResult
-from textual.screen import Screen
 
-from gpu_explain.app.walkthrough.screens.sheet import Sheet
+from gpu_explain.app.walkthrough.screens.keyed import Keyed
 
 
-class Blank(Screen[None]):
+class Blank(Keyed[None]):
     """Nothing at all."""
 
-    def __init__(self, sheet: Sheet) -> None:
-        """A dark screen; ``sheet`` is a fresh one."""
-        super().__init__()
-        self._sheet = sheet
-
-    def compose(self) -> ComposeResult:
-        """The empty sheet."""
-        yield self._sheet
-
-    def on_key(self, event: events.Key) -> None:
+    async def press(self, key: events.Key) -> None:
         """Any key ends it; a clicker's key must not step at the same time."""
-        event.stop()
-        event.prevent_default()
-        self.dismiss(None)
-
-    def key_tab(self) -> None:
-        """Tab is a key as any other here."""
         self.dismiss(None)

@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual import events
-from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.screen import Screen
 
 from gpu_explain.app.walkthrough.paint.frame import too_small
 from gpu_explain.app.walkthrough.paint.layout import SMALLEST
 from gpu_explain.app.walkthrough.paint.tile import Tile
-from gpu_explain.app.walkthrough.panels import Close, Go, Panel
+from gpu_explain.app.walkthrough.panels import Close, Do, Go, Panel
+from gpu_explain.app.walkthrough.screens.keyed import Keyed
 from gpu_explain.app.walkthrough.screens.sheet import Sheet
 
-Ended = Close | Go
 
-
-class Dialog(Screen[Ended]):
-    """A panel with the whole screen to itself; the result is where to go."""
-
-    # The base class has its own bindings for these; a dialog gets them as keys instead.
-    BINDINGS: ClassVar[list[BindingType]] = [
-        (key, f"press('{key}')", "")
-        for key in (
-            "tab",
-            "shift+tab",
-            "up",
-            "down",
-            "left",
-            "right",
-            "pageup",
-            "pagedown",
-            "home",
-            "end",
-            "enter",
-            "escape",
-            "space",
-        )
-    ]
+class Dialog(Keyed[Close | Do | Go]):
+    """A panel with the whole screen to itself; the result is where to go, or what to do there."""
 
     def __init__(self, panel: Panel, sheet: Sheet) -> None:
         """A dialog around a panel; ``sheet`` is a fresh one."""
-        super().__init__()
+        super().__init__(sheet)
         self.panel = panel
-        self._sheet = sheet
-
-    def compose(self) -> ComposeResult:
-        """The sheet, and nothing else."""
-        yield self._sheet
 
     def on_mount(self) -> None:
         """Paint at once."""
@@ -59,19 +28,11 @@ class Dialog(Screen[Ended]):
         """Paint for the new size."""
         self._paint()
 
-    def action_press(self, key: str) -> None:
-        """A key with a binding."""
-        self._press(key)
-
-    def on_key(self, event: events.Key) -> None:
-        """Any other key."""
-        event.stop()
-        self._press(event.key)
-
-    def _press(self, key: str) -> None:
+    async def press(self, key: events.Key) -> None:
+        """Every key is the panel's."""
         width, height = self.app.size
-        answer = self.panel.key(key, width, height)
-        if isinstance(answer, (Close, Go)):
+        answer = self.panel.key(key.key, width, height)
+        if isinstance(answer, (Close, Do, Go)):
             self.dismiss(answer)
             return
         self.panel = answer

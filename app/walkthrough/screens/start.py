@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
 
-from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.screen import Screen
+from textual import events
 
 from gpu_explain.app.walkthrough.paint.start import Welcome, start
 from gpu_explain.app.walkthrough.paint.tile import Tile
 from gpu_explain.app.walkthrough.panels import Close, Go
+from gpu_explain.app.walkthrough.screens.keyed import Keyed
 from gpu_explain.app.walkthrough.screens.sheet import Sheet
 
+_BY = {
+    **dict.fromkeys(("up", "left", "pageup", "k"), -1),
+    **dict.fromkeys(("down", "right", "j", "tab"), 1),
+    "home": -999,
+    "end": 999,
+}
+"""How far a key goes through the list of scenes."""
 
-class StartScreen(Screen[Close | Go]):
+
+class StartScreen(Keyed[Close | Go]):
     """The GPU and the scenes; ends with the scene to open, or with nothing when the walk goes on where it was."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        ("up,left,pageup,k", "choose(-1)", "scene above"),
-        ("down,right,j,tab", "choose(1)", "scene below"),
-        ("home", "choose(-999)", "first scene"),
-        ("end", "choose(999)", "last scene"),
-        ("enter,space,pagedown", "open", "open"),
-        ("escape", "back", "back to the walk"),
-        ("question_mark", "app.help", "keys"),
-        ("q", "app.leave", "quit"),
-    ]
 
     def __init__(self, welcome: Welcome, sheet: Sheet, can_go_back: bool) -> None:
         """The start screen.
@@ -37,14 +32,9 @@ class StartScreen(Screen[Close | Go]):
             sheet: A fresh sheet.
             can_go_back: Whether a walk lies behind it.
         """
-        super().__init__()
+        super().__init__(sheet)
         self.welcome = welcome
-        self._sheet = sheet
         self._can_go_back = can_go_back
-
-    def compose(self) -> ComposeResult:
-        """The sheet, and nothing else."""
-        yield self._sheet
 
     def on_mount(self) -> None:
         """Paint at once."""
@@ -64,21 +54,26 @@ class StartScreen(Screen[Close | Go]):
         width, height = self.app.size
         self._sheet.show([Tile(0, 0, start(self.welcome, width, height))])
 
-    def action_choose(self, by: int) -> None:
-        """Another scene."""
-        last = max(len(self.welcome.scenes) - 1, 0)
-        self.welcome = replace(self.welcome, at=min(max(self.welcome.at + by, 0), last))
-        self.paint()
+    async def press(self, key: events.Key) -> None:
+        """Choose, open, go back to the walk, when there is one. ``Esc`` never quits."""
+        match key.key:
+            case name if name in _BY:
+                last = max(len(self.welcome.scenes) - 1, 0)
+                self.welcome = replace(self.welcome, at=min(max(self.welcome.at + _BY[name], 0), last))
+                self.paint()
+            case "enter" | "space" | "pagedown":
+                self._open()
+            case "escape" if self._can_go_back:
+                self.dismiss(Close())
+            case "question_mark":
+                await self.run_action("app.help")
+            case "q":
+                await self.run_action("app.leave")
 
-    def action_open(self) -> None:
+    def _open(self) -> None:
         """Open the chosen scene, if it can be shown here."""
         if not self.welcome.scenes:
             return
         scene = self.welcome.scenes[self.welcome.at]
         if not self.welcome.why_not.get(scene.id):
             self.dismiss(Go(scene.id))
-
-    def action_back(self) -> None:
-        """Back to the walk, when there is one. Never quits."""
-        if self._can_go_back:
-            self.dismiss(Close())

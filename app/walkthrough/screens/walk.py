@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 from textual import events
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.screen import Screen
 from textual.timer import Timer
 
 from gpu_explain.app.walkthrough import state as moves
-from gpu_explain.app.walkthrough.actions import ACTIONS
+from gpu_explain.app.walkthrough.actions import KEYS
 from gpu_explain.app.walkthrough.clock import Playhead
 from gpu_explain.app.walkthrough.guard import Guarded
 from gpu_explain.app.walkthrough.paint.layout import Room
 from gpu_explain.app.walkthrough.paint.tile import Tile
 from gpu_explain.app.walkthrough.paint.walk import Stage, layout_of, picture_tile, still_tiles
 from gpu_explain.app.walkthrough.panels.code import Code
+from gpu_explain.app.walkthrough.panels.commands import Commands
 from gpu_explain.app.walkthrough.panels.goto import GoTo
 from gpu_explain.app.walkthrough.panels.prose import Notes
 from gpu_explain.app.walkthrough.panels.where import Where
+from gpu_explain.app.walkthrough.screens.keyed import Keyed
 from gpu_explain.app.walkthrough.screens.sheet import Sheet
 from gpu_explain.app.walkthrough.state import Face, Focus, State
 from gpu_explain.scenes.base import Problem, Scene
@@ -39,25 +38,16 @@ PATIENCE = 0.15
 """Seconds that a choice must stand before it is measured: arrows held down launch nothing in between."""
 
 
-class Walk(Screen[None]):
+class Walk(Keyed[None]):
     """One scene being walked through."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(key, action.id, action.label, show=False, priority=action.priority, key_display=action.shown)
-            for action in ACTIONS
-            for key in action.keys
-        ),
-    ]
 
     def __init__(self, scene: Scene, sheet: Sheet, step: int | None = None) -> None:
         """A walk through a scene; ``sheet`` is a fresh one."""
-        super().__init__()
+        super().__init__(sheet)
         self._first = (scene, step)
         self.state = State(scene)
         self.hidden = 0
         """Rows of words below the lower edge."""
-        self._sheet = sheet
         self._kept: dict[str, State] = {}
         self._stage: Stage | None = None
         self._still: tuple[Tile, ...] = ()
@@ -70,10 +60,6 @@ class Walk(Screen[None]):
     def host(self) -> Walkthrough:
         """The app, by its own type."""
         return cast("Walkthrough", self.app)
-
-    def compose(self) -> ComposeResult:
-        """The sheet, and nothing else."""
-        yield self._sheet
 
     def on_mount(self) -> None:
         """Start the ticker at rest and open the scene."""
@@ -295,15 +281,15 @@ class Walk(Screen[None]):
         else:
             self.ask()
 
-    def on_key(self, event: events.Key) -> None:
-        """Digits and backspace, which belong to the number being typed."""
-        if self.state.focus is not Focus.PARAMETERS:
+    async def press(self, key: events.Key) -> None:
+        """An action's key; digits and backspace belong to the number being typed."""
+        if key.key in KEYS:
+            await self.run_action(KEYS[key.key])
+        elif self.state.focus is not Focus.PARAMETERS:
             return
-        if event.character and event.character.isascii() and event.character.isdigit():
-            event.stop()
-            self.become(moves.type_digit(self.state, event.character))
-        elif event.key == "backspace":
-            event.stop()
+        elif key.character and key.character.isascii() and key.character.isdigit():
+            self.become(moves.type_digit(self.state, key.character))
+        elif key.key == "backspace":
             self.become(moves.erase_digit(self.state))
 
     # Asking and showing
@@ -312,6 +298,10 @@ class Walk(Screen[None]):
         """The index."""
         state = self.state
         self.host.open_panel(GoTo.of(self.host.scenes, self.host.why_not(), state.scene.id, state.step))
+
+    def action_commands(self) -> None:
+        """Everything that can be done, by name."""
+        self.host.open_panel(Commands.of(self.host.scenes, self.host.why_not()))
 
     def action_source(self) -> None:
         """The files that ran."""
