@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpu_explain.kernels.loader import CUDA_FOLDER, compile_to_cubin
+from tests.compile.sass import ARCHITECTURES, machine_code
 
 triton = pytest.importorskip("triton", reason="triton is not installed")
 pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed", exc_type=ImportError)
 
-ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
-NVDISASM = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "nvdisasm"
-
-
-@cache
-def machine_code(arch: str, folder: Path) -> dict[str, list[str]]:
-    """The instructions of each kernel of chase.cu, in order."""
-    cubin = folder / f"chase-{arch}.cubin"
-    cubin.write_bytes(compile_to_cubin(CUDA_FOLDER / "chase.cu", arch))
-    listed = subprocess.run([NVDISASM, "-c", cubin], capture_output=True, text=True, check=True).stdout
-    found: dict[str, list[str]] = {}
-    name = ""
-    for line in listed.splitlines():
-        if section := re.search(r"\.section\s+\.text\.(\w+)", line):
-            name = section.group(1)
-            found[name] = []
-        elif code := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.+?)\s*;", line):
-            found[name].append(code.group(1))
-    return found
-
 
 @pytest.fixture
 def code(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, list[str]]:
-    if not NVDISASM.is_file():
-        pytest.skip("this triton brings no nvdisasm")
-    return machine_code(request.param, tmp_path)
+    return machine_code("chase.cu", request.param, tmp_path)
 
 
 def clock_reads(instructions: list[str]) -> list[int]:
