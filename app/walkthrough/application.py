@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
@@ -94,6 +96,11 @@ class Walkthrough(App[int]):
         self._given_notice = self._notice = notice
         self.fault: Exception | None = None
         """What ended the app, when it was a mistake of its own."""
+        self.ended_by: int | None = None
+        """Number of the signal that ended the app."""
+        self.closing: threading.Thread | None = None
+        """Closes the source, once the app has ended: a worker that hangs does not keep the screen."""
+        self._wakes: asyncio.AbstractEventLoop | None = None
         self._depth = depth or depth_of(self.console.color_system, self.no_color)
         self._glyphs = glyphs_for(encoding or getattr(sys.__stdout__, "encoding", None))
         self._mounting: AwaitMount | None = None
@@ -109,6 +116,10 @@ class Walkthrough(App[int]):
 
     def on_mount(self) -> None:
         """Show the first screen, then begin to open the source: the screen never waits for a GPU."""
+        self._wakes = asyncio.get_running_loop()
+        if self.ended_by is not None:
+            self.exit()
+            return
         self.source.listen(self._listen)
         if self._first is not None:
             self.scenes = tuple(self._find_scenes())
@@ -136,7 +147,15 @@ class Walkthrough(App[int]):
 
     def on_unmount(self) -> None:
         """End what the source started."""
-        self.source.close()
+        self.closing = threading.Thread(target=self.source.close, name="closing the source", daemon=True)
+        self.closing.start()
+
+    def end_by(self, number: int) -> None:
+        """Quit for a signal; called between any two instructions of the main thread."""
+        self.ended_by = number
+        if self._wakes is not None:
+            # From another thread or not: this also wakes a loop that waits for keys.
+            self._wakes.call_soon_threadsafe(self.exit)
 
     # Keys
 
@@ -290,8 +309,11 @@ class Walkthrough(App[int]):
         self._above(Blank(self._sheet()))
 
     def action_sleep(self) -> None:
-        """Back to the shell, until its ``fg``."""
+        """Back to the shell, until its ``fg``; the picture does not move meanwhile."""
+        asleep = self.clock()
         self.action_suspend_process()
+        if self._walk is not None:
+            self._walk.slept(self.clock() - asleep)
 
     def action_leave(self) -> None:
         """Quit."""

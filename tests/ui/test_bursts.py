@@ -21,7 +21,7 @@ def depth(it: Driven) -> int:
 
 
 @pytest.mark.parametrize("key", ["full_stop", "b"])
-@pytest.mark.parametrize("times", (2, 3, 6))
+@pytest.mark.parametrize("times", [2, 3, 6])
 async def test_a_dark_screen_comes_and_goes_with_every_other_key(key: str, times: int) -> None:
     async with walking() as it:
         await it.burst(*[key] * times)
@@ -81,7 +81,7 @@ async def test_what_is_typed_into_the_palette_at_once_is_found() -> None:
 
 
 @pytest.mark.parametrize("scene", ["toy", None])
-@pytest.mark.parametrize("seed", (0, 3, 4))
+@pytest.mark.parametrize("seed", [0, 3, 4])
 async def test_whatever_is_typed_and_whatever_size_it_is_nothing_breaks(seed: int, scene: str | None) -> None:
     dice = random.Random(seed)
     keys = [key for action in ACTIONS for key in action.keys if key not in ("q", "ctrl+z")]

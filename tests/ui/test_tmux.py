@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -28,13 +30,14 @@ class Terminal:
     def __init__(self, folder: Path, columns: int, lines: int, *arguments: str, **environ: str) -> None:
         self._socket = f"gpu-explain-{uuid.uuid4().hex[:8]}"
         self.exit_code = folder / "exit"
+        self._pid = folder / "pid"
         command = " ".join([sys.executable, "-m", "gpu_explain", *arguments])
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("TMUX", "NO_COLOR"))}
         settings = {"LC_ALL": "C.UTF-8", "COLORTERM": "truecolor", **environ}
         shell = " ".join(f"{name}={value}" for name, value in settings.items())
         self._tmux(
             "new-session", "-d", "-x", str(columns), "-y", str(lines),
-            f"env {shell} {command}; echo $? > {self.exit_code}; sleep 60",
+            f"env {shell} sh -c 'echo $$ > {self._pid}; exec {command}'; echo $? > {self.exit_code}; sleep 60",
             env=clean,
         )  # fmt: skip
 
@@ -47,6 +50,27 @@ class Terminal:
 
     def press(self, *keys: str) -> None:
         self._tmux("send-keys", *keys)
+
+    @property
+    def pid(self) -> int:
+        """Of the program, once it has been started."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and not (self._pid.exists() and self._pid.read_text().strip()):
+            time.sleep(0.01)
+        return int(self._pid.read_text())
+
+    def state(self) -> tuple[bool, bool]:
+        """Whether it is on the alternate screen, and whether the cursor can be seen."""
+        alternate, cursor = self._tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}").split()
+        return alternate == "1", cursor == "1"
+
+    def wait_until_asleep(self) -> None:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"it was not stopped:\n{self.screen()}")
 
     def screen(self) -> str:
         return self._tmux("capture-pane", "-p")
@@ -72,7 +96,8 @@ class Terminal:
         raise AssertionError(f"it did not end:\n{self.screen()}")
 
     def close(self) -> None:
-        self._tmux("kill-server")
+        with contextlib.suppress(subprocess.CalledProcessError):  # closed already
+            self._tmux("kill-server")
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +169,45 @@ def test_fewer_colours_are_enough(tmp_path: Path, recording: Path, environ: dict
         assert opened.wait_for_exit() == 0
     finally:
         opened.close()
+
+
+@pytest.mark.parametrize("delay", [0.3, 0.5, 2.0])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGINT"])
+def test_a_signal_leaves_the_terminal_as_it_was(terminal: Terminal, name: str, delay: float) -> None:
+    number = signal.Signals[name]
+    pid = terminal.pid
+    time.sleep(delay)
+    os.kill(pid, number)
+    assert terminal.wait_for_exit() == 128 + number
+    assert terminal.state() == (False, True)
+    assert "fault" not in terminal.screen()
+    terminal.press("e", "c", "h", "o")
+    assert "echo" in terminal.wait_for("echo")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc to see what sleeps")
+def test_control_z_goes_to_the_shell_and_back(terminal: Terminal) -> None:
+    terminal.wait_for("Waves")
+    terminal.press("Enter")
+    terminal.wait_for("1/6")
+    terminal.press("C-z")
+    terminal.wait_until_asleep()
+    assert terminal.state() == (False, True)
+    os.kill(terminal.pid, signal.SIGCONT)
+    terminal.wait_for("1/6")
+    assert terminal.state() == (True, False)
+    terminal.press("NPage")
+    terminal.wait_for("2/6")
+    terminal.press("q")
+    assert terminal.wait_for_exit() == 0
+
+
+def test_a_terminal_that_is_closed_ends_the_program(terminal: Terminal) -> None:
+    terminal.wait_for("Waves")
+    pid = terminal.pid
+    terminal.close()
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and Path(f"/proc/{pid}").exists():
+        time.sleep(0.1)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

@@ -94,6 +94,8 @@ async def test_q_quits_and_closes_the_source() -> None:
     source = toy.FakeSource()
     async with walking(source) as it:
         await it.press("q")
+    assert it.app.closing is not None
+    it.app.closing.join(10)
     assert source.closed
     assert it.app.return_value == 0
 

@@ -106,6 +106,11 @@ class Walk(Keyed[None]):
         """Go on from where it stood."""
         self.become(replace(self.state, play=self.state.play.hold(self.host.clock(), False)))
 
+    def slept(self, seconds: float) -> None:
+        """The whole program stood still for so long."""
+        play = self.state.play
+        self.become(replace(self.state, play=replace(play, since=play.since + seconds)))
+
     def become(self, state: State) -> None:
         """Show a state; ask the source when its choices are no longer those asked for."""
         before, self.state = self.state, state
