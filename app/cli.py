@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gpu_explain import __version__
 from gpu_explain.app.exits import Exit
 from gpu_explain.app.streams import watched
+from gpu_explain.scenes.base.plain import visible
 from gpu_explain.scenes.base.problem import Problem, ProblemError, problem
 
 if TYPE_CHECKING:
@@ -350,7 +351,7 @@ def _walk(given: argparse.Namespace) -> int:
 def _say(text: str) -> None:
     """One line on standard error; nothing for an empty text."""
     if text:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(visible(text).replace("\n", " ") + "\n")
         sys.stderr.flush()
 
 

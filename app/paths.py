@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 _SAID: dict[type[OSError], str] = {
-    FileNotFoundError: "There is no such folder",
+    FileNotFoundError: "There is no such file or folder",
     NotADirectoryError: "Something on the way there is not a folder",
     IsADirectoryError: "It is a folder",
     PermissionError: "It is not allowed",

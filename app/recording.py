@@ -19,8 +19,9 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
@@ -39,7 +40,8 @@ from gpu_explain.scenes.base import (
     SourceText,
     Trace,
 )
-from gpu_explain.scenes.base.conditions import problem
+from gpu_explain.scenes.base.plain import HIDDEN, is_plain, visible
+from gpu_explain.scenes.base.problem import problem
 
 _T = TypeVar("_T")
 
@@ -166,13 +168,17 @@ def unpack(data: bytes, where: str) -> SceneRecording:
         newer = header.schema > SCHEMA
         refuse(
             where,
-            f"It has schema {header.schema} (gpu-explain {header.gpu_explain[:20]}), this gpu-explain {__version__} "
-            f"reads schema {SCHEMA}",
+            f"It has schema {header.schema} (gpu-explain {visible(header.gpu_explain[:20])}), "
+            f"this gpu-explain {__version__} reads schema {SCHEMA}",
             "newer-recording" if newer else "older-recording",
         )
     file = _decode(text, _File, where)
     if not file.measurements:
         refuse(where, "It holds no measurement")
+    if not is_plain(header.gpu_explain) or any(HIDDEN.search(text) for text in _texts(file)):
+        refuse(where, "A text in it holds characters that would steer the terminal")
+    if len({tuple(sorted(m.chosen.items())) for m in file.measurements}) < len(file.measurements):
+        refuse(where, "It holds one combination of choices twice")
     return SceneRecording(file.scene, file.gpu_explain, tuple(_restored(file, m, where) for m in file.measurements))
 
 
@@ -193,9 +199,9 @@ def _referring(found: Findings, sources: dict[str, SourceText]) -> _Findings:
         found.quantities,
         found.series,
         found.traces,
-        found.captures,
+        tuple(replace(one, text=visible(one.text)) for one in found.captures),
         tuple(_keep(sources, one) for one in found.sources),
-        dict(found.missing),
+        {name: visible(why) for name, why in found.missing.items()},
         dict(found.seconds),
     )
 
@@ -213,12 +219,40 @@ def _restored(file: _File, m: _Measurement, where: str) -> Measurement:
     if set(m.chosen) != {parameter.id for parameter in m.parameters}:
         refuse(where, "Its choices and its parameters do not belong together")
     run = file.runs[m.run]
+    if not run.device.timer_step_ns or any(
+        s < 0 for key in m.parts.values() for s in file.findings[key].seconds.values()
+    ):
+        refuse(where, "It holds times that no clock shows")
+    try:
+        datetime.fromisoformat(m.when)
+    except ValueError:
+        refuse(where, "The day of a measurement is none")
     return Measurement(file.scene, m.chosen, m.parameters, run.device, run.versions, m.when, parts, True, m.neighbours)
 
 
 def _full(found: _Findings, sources: Mapping[str, SourceText]) -> Findings:
     texts = tuple(sources[key] for key in found.sources)
     return Findings(found.quantities, found.series, found.traces, found.captures, texts, found.missing, found.seconds)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in what was read. Columns of numbers, which are most of it, are passed over."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield key
+            yield from _texts(inner)
+    elif isinstance(value, tuple):
+        if value and not isinstance(value[0], int | float):
+            for inner in value:
+                yield from _texts(inner)
+    elif hasattr(value, "__struct_fields__"):
+        for name in value.__struct_fields__:
+            yield from _texts(getattr(value, name))
+    elif hasattr(value, "__dataclass_fields__"):
+        for name in value.__dataclass_fields__:
+            yield from _texts(getattr(value, name))
 
 
 def _unzip(data: bytes, where: str) -> bytes:

@@ -9,7 +9,7 @@ from gpu_explain.app.recording import SceneRecording, refuse
 from gpu_explain.app.shelf import Shelf, bundled, open_shelf
 from gpu_explain.app.source import Event, Listener
 from gpu_explain.scenes.base import Device, Measurement, Neighbour, Problem, ProblemError, Scene
-from gpu_explain.scenes.base.conditions import problem
+from gpu_explain.scenes.base.problem import problem
 from gpu_explain.scenes.base.protocol import Failed, Measured, Ready
 
 
@@ -75,7 +75,10 @@ class RecordedSource:
                 f"It was recorded by gpu-explain {found.gpu_explain}, whose scene had other parts",
                 "older-recording",
             )
-        return found.measurements
+        default = found.find(complete(scene, found.device, {}))
+        if default is None:
+            refuse(f"{self.shelf.name}: {scene.id}", "It does not hold the scene's own choice of parameters")
+        return (default, *(m for m in found.measurements if m is not default))
 
     def offered(self, scene: Scene, chosen: Mapping[str, str]) -> bool:
         """Whether exactly this combination was recorded."""

@@ -7,12 +7,14 @@ what a colour says.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from textwrap import wrap
 from typing import TextIO
 
 from gpu_explain import __version__
 from gpu_explain.app.verify import Check, Result, Run, fails
 from gpu_explain.scenes.base import Claim, Device, Kind, Measurement, Outcome, Problem, number_text
+from gpu_explain.scenes.base.plain import visible
 
 Line = list[tuple[str, str]]
 """Pieces of text, each with the name of a rich style."""
@@ -56,13 +58,13 @@ class Printer:
         self._moves = progress.isatty()
         self._shown = False
         self._unicode = _can_write(stream)
-        self._colour = stream.isatty() and self._unicode
+        self._colour = stream.isatty() and self._unicode and find_spec("rich") is not None
 
     def lines(self, lines: Iterator[Line]) -> None:
         """Write lines at once."""
         self.quiet()
         for line in lines:
-            pieces = line if self._unicode else [(text.translate(_ASCII), style) for text, style in line]
+            pieces = [(_one_line(text if self._unicode else text.translate(_ASCII)), style) for text, style in line]
             if self._colour:
                 _print_rich(self._stream, pieces)
             else:
@@ -72,7 +74,7 @@ class Printer:
     def progress(self, doing: str) -> None:
         """Show what is being done, in place of what was shown before."""
         if self._moves:
-            text = doing if _can_write(self._progress) else doing.translate(_ASCII)
+            text = _one_line(doing if _can_write(self._progress) else doing.translate(_ASCII))
             self._progress.write(f"\r\x1b[2K{text[:78]}")
             self._progress.flush()
             self._shown = True
@@ -288,6 +290,11 @@ def _name(outcome: Outcome, count: int) -> str:
 
 def _count(number: int, thing: str) -> str:
     return f"{number_text(number)} {thing}{'' if number == 1 else 's'}"
+
+
+def _one_line(text: str) -> str:
+    """Nothing that steers a terminal, whoever wrote it: names from a recording, errors of a compiler."""
+    return visible(text).replace("\n", " ")
 
 
 def _can_write(stream: TextIO) -> bool:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import IO
 
+from gpu_explain.app.paths import because, open_file, place
 from gpu_explain.app.recording import MOST_BYTES, SceneRecording, pack, refuse, unpack
 from gpu_explain.scenes.base import Measurement, ProblemError
-from gpu_explain.scenes.base.conditions import problem
+from gpu_explain.scenes.base.problem import problem
 
 SUFFIX = ".json.gz"
 _MOST_FILES = 1000
+_MOST_ZIP = 1 << 30
 
 
 class Shelf:
@@ -49,7 +51,7 @@ class Shelf:
             with opener() as file:
                 data = file.read(MOST_BYTES + 1)
         except Exception as error:
-            refuse(where, f"It cannot be read ({type(error).__name__}: {error})")
+            refuse(where, _unread(error))
         if len(data) > MOST_BYTES:
             refuse(where, f"It is larger than {MOST_BYTES >> 20} MB, which no recording is")
         found = unpack(data, where)
@@ -64,14 +66,17 @@ def open_shelf(path: str) -> Shelf:
     Raises:
         ProblemError: When there is none.
     """
-    place = Path(path).expanduser()
-    if not place.exists():
-        raise ProblemError(problem("recording-not-there", where=path))
-    if place.is_dir():
-        return Shelf(path, _in_folder(place, path))
-    if place.name.endswith(SUFFIX):
-        return Shelf(str(place.parent), {place.name.removesuffix(SUFFIX): lambda: place.open("rb")})
-    return Shelf(path, _in_zip(place, path))
+    where = place(path)
+    try:
+        if not where.exists():
+            raise ProblemError(problem("recording-not-there", where=path))
+        if where.is_dir():
+            return Shelf(path, _in_folder(where, path))
+    except OSError as error:
+        refuse(path, _unread(error))
+    if where.name.endswith(SUFFIX):
+        return Shelf(str(where.parent), {where.name.removesuffix(SUFFIX): lambda: open_file(where, MOST_BYTES)})
+    return Shelf(path, _in_zip(where, path))
 
 
 def bundled() -> Shelf | None:
@@ -99,9 +104,8 @@ class Recorder:
         Raises:
             ProblemError: When the place is taken by something else or cannot be written to.
         """
-        self.path = Path(path).expanduser()
+        self.path = place(path)
         self._zip = self.path.suffix.lower() == ".zip"
-        self._packed: dict[str, bytes] = {}
         self._device = ""
         try:
             if self._zip:
@@ -113,7 +117,7 @@ class Recorder:
                 self._resume(Shelf(path, _openers(self.path)))
             _probe(self.path.parent if self._zip else self.path)
         except OSError as error:
-            raise ProblemError(problem("cannot-write", where=path, evidence=str(error))) from None
+            raise ProblemError(problem("cannot-write", where=path, evidence=because(error))) from None
 
     def write(self, measurements: tuple[Measurement, ...]) -> None:
         """Write (or replace) the recording of one scene; what was there stays until the new one is complete.
@@ -122,34 +126,46 @@ class Recorder:
             ProblemError: When the recording holds another GPU's scenes, or writing fails.
         """
         scene, device = measurements[0].scene, measurements[0].device.name
-        if self._device and device != self._device:
-            raise ProblemError(problem("other-gpu", scene=scene, where=str(self.path), there=self._device, here=device))
-        self._device = device
         data = pack(measurements)
         try:
-            if self._zip:
-                self._packed[scene] = data
-                _replace(self.path, lambda file: _write_zip(file, self._packed))
-            else:
-                _replace(self.path / f"{scene}{SUFFIX}", lambda file: file.write(data))
+            with _alone(self.path.parent if self._zip else self.path):
+                # Another gpu-explain may be recording here too: what it added since we looked must stay, and count.
+                packed = _packed(self.path) if self._zip else {}
+                self._device = self._device or self._found_device(packed)
+                if self._device and device != self._device:
+                    there = self._device
+                    raise ProblemError(
+                        problem("other-gpu", scene=scene, where=str(self.path), there=there, here=device)
+                    )
+                self._device = device
+                if self._zip:
+                    packed[scene] = data
+                    _replace(self.path, lambda file: _write_zip(file, packed))
+                else:
+                    _replace(self.path / f"{scene}{SUFFIX}", lambda file: file.write(data))
         except OSError as error:
-            why = f"{scene} was not recorded: {error}"
+            why = f"{scene} was not recorded: {because(error)}"
             raise ProblemError(problem("cannot-write", where=str(self.path), evidence=why)) from None
+
+    def _found_device(self, packed: Mapping[str, bytes]) -> str:
+        """Name of the GPU whose scenes are there by now; empty when there are none."""
+        if self._zip:
+            return next((unpack(data, str(self.path)).device.name for data in packed.values()), "")
+        shelf = Shelf(str(self.path), _openers(self.path))
+        return next((shelf.read(scene).device.name for scene in shelf.scenes), "")
 
     def _resume(self, shelf: Shelf) -> None:
         """Go on with a recording that is there already; its scenes stay unless they are recorded again."""
         for scene in shelf.scenes:
             found = shelf.read(scene)
             self._device = self._device or found.device.name
-            if self._zip:
-                self._packed[scene] = pack(found.measurements)
 
 
 def _in_folder(folder: Path, path: str) -> dict[str, Callable[[], IO[bytes]]]:
     try:
         found = _openers(folder)
     except OSError as error:
-        refuse(path, str(error))
+        refuse(path, _unread(error))
     if not found:
         refuse(path, f"There is no recording in it (no {SUFFIX} file)")
     return found
@@ -158,26 +174,25 @@ def _in_folder(folder: Path, path: str) -> dict[str, Callable[[], IO[bytes]]]:
 def _openers(folder: Traversable) -> dict[str, Callable[[], IO[bytes]]]:
     entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
     return {
-        entry.name.removesuffix(SUFFIX): lambda entry=entry: entry.open("rb")  # type: ignore[misc]
+        entry.name.removesuffix(SUFFIX): lambda entry=entry: _open_entry(entry)  # type: ignore[misc]
         for entry in entries
         if entry.name.endswith(SUFFIX) and not entry.name.startswith(".")
     }
 
 
-def _in_zip(place: Path, path: str) -> dict[str, Callable[[], IO[bytes]]]:
+def _in_zip(where: Path, path: str) -> dict[str, Callable[[], IO[bytes]]]:
     """Openers for the members of a zip; folders inside it do not matter, only names do."""
     try:
-        with zipfile.ZipFile(place) as archive:
+        with open_file(where, _MOST_ZIP) as file, zipfile.ZipFile(file) as archive:
             names = [name for name in archive.namelist() if name.endswith(SUFFIX)]
     except Exception as error:
-        why = "It is neither a folder nor a zip" if isinstance(error, zipfile.BadZipFile) else str(error)
-        refuse(path, why)
+        refuse(path, "It is neither a folder nor a zip" if isinstance(error, zipfile.BadZipFile) else _unread(error))
     found: dict[str, Callable[[], IO[bytes]]] = {}
     for name in names[: _MOST_FILES + 1]:
         scene = name.rsplit("/", 1)[-1].removesuffix(SUFFIX)
         if scene in found:
             refuse(path, f"It holds {scene}{SUFFIX} twice")
-        found[scene] = lambda name=name: _open_member(place, name)  # type: ignore[misc]
+        found[scene] = lambda name=name: _open_member(where, name)  # type: ignore[misc]
     if len(found) > _MOST_FILES:
         refuse(path, f"It holds more than {_MOST_FILES} files")
     if not found:
@@ -185,8 +200,47 @@ def _in_zip(place: Path, path: str) -> dict[str, Callable[[], IO[bytes]]]:
     return found
 
 
-def _open_member(place: Path, name: str) -> IO[bytes]:
-    return zipfile.ZipFile(place).open(name)
+def _open_entry(entry: Traversable) -> IO[bytes]:
+    # What is bundled may lie inside an archive that Python was started from.
+    return open_file(entry, MOST_BYTES) if isinstance(entry, Path) else entry.open("rb")
+
+
+def _open_member(where: Path, name: str) -> IO[bytes]:
+    return zipfile.ZipFile(where).open(name)
+
+
+def _unread(error: Exception) -> str:
+    """Why something cannot be read, as a sentence."""
+    if isinstance(error, OSError):
+        return f"It cannot be read: {because(error)[0].lower()}{because(error)[1:]}"
+    return str(error) if isinstance(error, ValueError) else f"It cannot be read ({type(error).__name__}: {error})"
+
+
+def _packed(where: Path) -> dict[str, bytes]:
+    """The files in a zip as they are, by scene; empty when there is no zip yet."""
+    if not where.exists():
+        return {}
+    found: dict[str, bytes] = {}
+    for scene, opener in _in_zip(where, str(where)).items():
+        with opener() as file:
+            found[scene] = file.read(MOST_BYTES)
+    return found
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other gpu-explain is inside for the same folder. Where there are no such locks, go on without."""
+    descriptor = -1
+    with contextlib.suppress(ImportError, OSError):
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _write_zip(file: IO[bytes], packed: Mapping[str, bytes]) -> None:

@@ -30,7 +30,7 @@ from gpu_explain.scenes.base import (
     ProblemError,
     Scene,
 )
-from gpu_explain.scenes.base.conditions import problem
+from gpu_explain.scenes.base.problem import problem
 from gpu_explain.scenes.base.protocol import Failed, Measured, Progress, Ready
 
 LOST_WORKER = {"worker-died", "worker-hung", "worker-start"}
@@ -300,10 +300,10 @@ def _checks(asker: Asker, source: Source, scene: Scene, *, recording: bool) -> I
         yield Check({}, problem=error.problem)
         return
     except Exception as error:
-        yield Check({}, problem=_scene_problem(scene, "its parameters could not be made", error))
+        yield Check({}, problem=_scene_problem(source, scene, "its parameters could not be made", error))
         return
     for chosen in choices:
-        check = _check(asker, scene, chosen)
+        check = _check(asker, source, scene, chosen)
         yield check
         if check.problem is not None and (check.problem.sticky or check.problem.id in LOST_WORKER):
             return
@@ -318,7 +318,7 @@ def _choices(source: Source, scene: Scene, *, recording: bool) -> Sequence[Mappi
     return [{}]
 
 
-def _check(asker: Asker, scene: Scene, chosen: Mapping[str, str]) -> Check:
+def _check(asker: Asker, source: Source, scene: Scene, chosen: Mapping[str, str]) -> Check:
     try:
         measurement = asker.measure(scene, chosen)
     except ProblemError as error:
@@ -326,11 +326,13 @@ def _check(asker: Asker, scene: Scene, chosen: Mapping[str, str]) -> Check:
     try:
         return Check(chosen, measurement, scene.claims(measurement))
     except Exception as error:
-        problem = _scene_problem(scene, "its claims could not be checked", error)
+        problem = _scene_problem(source, scene, "its claims could not be checked", error)
         return Check(chosen, measurement, problem=problem)
 
 
-def _scene_problem(scene: Scene, what: str, error: Exception) -> Problem:
+def _scene_problem(source: Source, scene: Scene, what: str, error: Exception) -> Problem:
     why = f"{type(error).__name__}: {error}"
     detail = "".join(traceback.format_exception(error)).rstrip()
+    if isinstance(source, RecordedSource):
+        return problem("unfit-recording", where=source.shelf.name, what=f"{scene.id}: {what}", why=why, detail=detail)
     return problem("scene-broken", what=f"{scene.id}: {what}", why=why, detail=detail)

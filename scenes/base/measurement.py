@@ -7,8 +7,14 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from gpu_explain.scenes.base.parameter import Parameter
+from gpu_explain.scenes.base.plain import is_plain
 from gpu_explain.scenes.base.quantity import Kind, Quantity
 from gpu_explain.scenes.base.trace import Trace
+
+_MOST_SMS = 1 << 16
+"""More than any GPU has, so that a picture of a recording that says so is not tried."""
+_LONGEST_NAME = 200
+_MAY_BE_ZERO = {"sm_granularity", "clock_max_mhz", "timer_step_ns"}
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ class Device:
         clock_max_mhz: Highest SM clock, in MHz; 0 when unknown.
         driver: Version of the driver, such as ``580.159.04``.
         driver_cuda: Newest CUDA that the driver supports, ``(major, minor)``.
-        timer_step_ns: Measured: the step of ``%globaltimer``, in ns.
+        timer_step_ns: Measured: the step of ``%globaltimer``, in ns; 0 until it is.
         mig: Name of the MIG profile, empty when MIG is off.
     """
 
@@ -154,6 +160,20 @@ class Device:
     driver_cuda: tuple[int, int]
     timer_step_ns: int
     mig: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what no GPU can be: a recording may say anything, and claims and pictures divide by these."""
+        for name, value in vars(self).items():
+            if isinstance(value, str) and not (is_plain(value) and len(value) <= _LONGEST_NAME):
+                raise ValueError(f"device: {name} is not one short line of plain text")
+            if isinstance(value, int) and value < (0 if name in _MAY_BE_ZERO else 1):
+                raise ValueError(f"device: {name} cannot be {value}")
+        if not self.name:
+            raise ValueError("device: it has no name")
+        if not self.sms <= self.sms_total <= _MOST_SMS:
+            raise ValueError(f"device: it cannot have {self.sms} of {self.sms_total} SMs")
+        if self.compute_capability < (1, 0):
+            raise ValueError("device: its compute capability is none")
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,9 @@ _GLYPHS = {
 }
 
 
+_MOST = 10**30
+
+
 @dataclass(frozen=True)
 class Quantity:
     """One number (or short fact) with everything needed to question it.
@@ -68,6 +71,11 @@ class Quantity:
     inputs: tuple[str, ...] = ()
     source: str = ""
     note: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a whole number that is too large to count anything; JSON sets no limit."""
+        if isinstance(self.value, int) and abs(self.value) >= _MOST:
+            raise ValueError(f"{self.name} is a number of more than {len(str(_MOST)) - 1} digits")
 
     @property
     def number(self) -> float:

@@ -45,12 +45,16 @@ class Trace:
     ticket: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """Refuse columns of different lengths and blocks that end before they start."""
+        """Refuse columns of different lengths, and what no launch can have done."""
         columns = (self.sm, self.sm_end, self.start_ns, self.end_ns, self.cycles, self.ticket)
         if len({len(column) for column in columns}) != 1:
             raise ValueError(f"trace {self.name}: columns of different lengths")
         if not self.sm:
             raise ValueError(f"trace {self.name}: no blocks")
+        if self.threads < 1 or self.step_ns < 1:
+            raise ValueError(f"trace {self.name}: {self.threads} threads and a timer step of {self.step_ns} ns")
+        if any(min(column) < 0 for column in columns) or max(map(max, columns)) >= 1 << 63:
+            raise ValueError(f"trace {self.name}: a number that no counter of a GPU can hold")
         if any(end < start for start, end in zip(self.start_ns, self.end_ns, strict=True)):
             raise ValueError(f"trace {self.name}: a block ends before it starts")
 

@@ -118,10 +118,10 @@ def test_a_recording_that_cannot_be_read_leaves_no_empty_report(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("{}/nowhere/j.json", "There is no such folder"),
+        ("{}/nowhere/j.json", "There is no such file or folder"),
         ("{}/file/j.json", "not a folder"),
         ("{}", "It is a folder"),
-        ("~nosuchuser/j.json", "There is no such folder"),
+        ("~nosuchuser/j.json", "There is no such file or folder"),
     ],
 )
 def test_a_place_for_a_report_that_is_none_is_said_in_words(

@@ -63,6 +63,15 @@ CONDITIONS = (
         {"": "Get it again, or replay the bundled one: gpu-explain --replay"},
     ),
     Condition(
+        "unfit-recording",
+        Group.RECORDINGS,
+        Effect.REQUEST,
+        "Claims cannot be computed from what a recording holds, such as a time of zero.",
+        "{where} cannot be checked",
+        "{what}, since it holds something that no measurement gives ({why})",
+        {"": "Get it again; if nobody changed it since gpu-explain wrote it, please report it with the details"},
+    ),
+    Condition(
         "newer-recording",
         Group.RECORDINGS,
         Effect.REQUEST,
