@@ -9,7 +9,7 @@ from __future__ import annotations
 from gpu_explain.app.driver import PROHIBITED, Driver, ask_driver
 from gpu_explain.app.packages import OLDEST_TORCH, Packages, installed, numbers
 from gpu_explain.scenes.base import Problem
-from gpu_explain.scenes.base.conditions import problem
+from gpu_explain.scenes.base.problem import problem
 
 LEAST_CAPABILITY = (7, 5)
 """NVRTC 13 compiles for compute capability 7.5 and up (CUDA 13.0 release notes)."""

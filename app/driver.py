@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_explain.scenes.base import Problem
-from gpu_explain.scenes.base.conditions import by_code, problem
+from gpu_explain.scenes.base.problem import problem
 
 LIMIT_S = 20.0
 """Opening eight GPUs without the persistence daemon takes several seconds."""
@@ -251,6 +251,8 @@ def _no_gpus(answer: Answer, error: int, environ: Mapping[str, str]) -> Problem:
         return problem("mismatch", evidence=f"NVML answered {_NVML_MISMATCH}")
     if error in {0, 101}:
         return problem("no-gpu", evidence=evidence)
+    from gpu_explain.scenes.base.conditions import by_code  # here: a driver that works needs no catalogue
+
     known = by_code(error)
     id = known.id if known else "driver-error"
     if id == "driver-stub":

@@ -18,7 +18,7 @@ from gpu_explain.app.environment import worker_environment
 from gpu_explain.app.source import Event, Listener, Lost
 from gpu_explain.app.worker_process import Ending, WorkerProcess
 from gpu_explain.scenes.base import Device, Neighbour, Problem, Scene
-from gpu_explain.scenes.base.conditions import problem
+from gpu_explain.scenes.base.problem import problem
 from gpu_explain.scenes.base.protocol import Failed, Measured, Progress, Ready, Reply
 
 WORKER = (sys.executable, "-P", "-m", "gpu_explain.kernels.worker")
@@ -40,6 +40,10 @@ class Limits:
     first: float = 60.0
     idle: float = 900.0
     leaving: float = 3.0
+
+
+_BUSY_LEAVING = 0.3
+"""Seconds for a worker that is closed in the middle of something: it may be stuck, and the viewer wants to go."""
 
 
 @dataclass
@@ -170,16 +174,18 @@ class LiveSource:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """End the worker; blocks until it is gone, a few seconds at most."""
+        """End the worker; blocks until it is gone: a few seconds at most, and hardly at all while it is busy."""
         with self._changed:
             self._closed = True
+            busy = self._request is not None or not self._ready or self._leaving is not None
+            grace = min(self._limits.leaving, _BUSY_LEAVING) if busy else self._limits.leaving
             workers = [worker for worker in (self._worker, self._leaving) if worker is not None]
             self._worker = self._leaving = self._request = None
             self._changed.notify_all()
         for worker in workers:
-            worker.end(self._limits.leaving)
+            worker.end(grace)
         if self._supervisor is not None and self._supervisor is not threading.current_thread():
-            self._supervisor.join(self._limits.leaving)
+            self._supervisor.join(grace)
 
     # ------------------------------------------------------------ under the lock
 

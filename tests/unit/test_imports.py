@@ -145,3 +145,14 @@ def test_both_live_extras_ask_for_the_same_things() -> None:
         return {name.removesuffix("-cu12") for name in declared(extra)}
 
     assert plain("live") == plain("live-cu12")
+
+
+@pytest.mark.parametrize("arguments", [["--list"], ["--run-all", "--replay"]], ids=" ".join)
+def test_the_catalogue_of_what_can_be_wrong_is_imported_only_when_something_is(arguments: list[str]) -> None:
+    code = (
+        "import sys; from gpu_explain.app.cli import main\n"
+        f"code = main({arguments!r})\n"
+        "import json; there = [n for n in sys.modules if n.startswith('gpu_explain.scenes.base.conditions')]\n"
+        "print('\\nMODULES' + json.dumps([code, there]))"
+    )
+    assert modules_after(code) == (0, set())

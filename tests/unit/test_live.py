@@ -331,3 +331,16 @@ def test_variables_that_spoil_measurements_do_not_reach_the_worker(open_source: 
     ear.until(Ready)
     assert ear.source.unset == ("CUDA_LAUNCH_BLOCKING",)
     assert (tmp_path / "log").read_text().split()[1:] == ["2", "40", "None"]
+
+
+@pytest.mark.parametrize("fault", ["hang", "never-ready"])
+def test_closing_in_the_middle_of_something_does_not_keep_the_viewer_waiting(open_source: Opener, fault: str) -> None:
+    ear = open_source("--fault", fault, limits=Limits(leaving=10.0))
+    ear.source.ask(SCENE, {})
+    if fault == "hang":
+        ear.until(Progress)
+    else:
+        time.sleep(0.1)
+    began = time.monotonic()
+    ear.source.close()
+    assert time.monotonic() - began < 1.0
