@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import codecs
+import importlib.util
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TextIO
 
 from gpu_explain.scenes.base.problem import Problem, problem
 
 CANNOT_PLACE = {"", "dumb", "unknown"}
 """Values of TERM for terminals that cannot place letters on a screen."""
+
+COLOURS = ("auto", "standard", "256", "truecolor", "windows")
+"""Values of TEXTUAL_COLOR_SYSTEM that rich knows."""
 
 
 def why_not_here(
@@ -29,7 +34,39 @@ def why_not_here(
     encoding = stdout.encoding if stdout is not None else None
     if not is_utf8(encoding):
         return problem("no-utf8", evidence=f"This one is set to {encoding}")
+    return _unusable_variable(environ)
+
+
+def _unusable_variable(environ: Mapping[str, str]) -> Problem | None:
+    """A variable of Textual's that it takes at its word, and raises on."""
+    checks = (("TEXTUAL_COLOR_SYSTEM", _no_colours), ("TEXTUAL_DRIVER", _no_driver), ("TEXTUAL_LOG", _no_log))
+    for name, check in checks:
+        why = check(environ[name]) if name in environ else ""
+        if why:
+            return problem("terminal-variable", name=name, evidence=why)
     return None
+
+
+def _no_colours(value: str) -> str:
+    return "" if value in COLOURS else f"It is {value!r}, not one of {', '.join(COLOURS)}"
+
+
+def _no_driver(value: str) -> str:
+    try:
+        found = bool(value) and importlib.util.find_spec(value.partition(":")[0]) is not None
+    except (ImportError, ValueError):
+        found = False
+    return "" if found else f"It is {value!r}, and there is no such driver"
+
+
+def _no_log(value: str) -> str:
+    if not value:
+        return ""
+    try:
+        with Path(value).open("a", encoding="utf-8"):
+            return ""
+    except OSError as error:
+        return f"{value} cannot be written: {error.strerror or error}"
 
 
 def is_utf8(encoding: str | None) -> bool:

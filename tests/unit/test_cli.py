@@ -237,6 +237,30 @@ def test_a_terminal_that_cannot_show_it_gets_a_sentence(term: str, streams: list
     assert problem is None or problem.remedy
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("TEXTUAL_COLOR_SYSTEM", "bad", "'bad'"),
+        ("TEXTUAL_COLOR_SYSTEM", "", "''"),
+        ("TEXTUAL_DRIVER", "no.such:Driver", "no such driver"),
+        ("TEXTUAL_DRIVER", "", "no such driver"),
+        ("TEXTUAL_LOG", "/nonexistent/log", "cannot be written"),
+        ("TEXTUAL_COLOR_SYSTEM", "truecolor", ""),
+        ("TEXTUAL_DRIVER", "textual.drivers.linux_driver:LinuxDriver", ""),
+        ("TEXTUAL_LOG", "", ""),
+    ],
+)
+def test_a_variable_that_the_terminal_library_raises_on_gets_a_sentence(name: str, value: str, says: str) -> None:
+    problem = why_not_here({"TERM": "xterm", name: value}, Stream(), Stream(), Stream())  # type: ignore[arg-type]
+    if says:
+        assert problem is not None
+        assert problem.id == "terminal-variable"
+        assert says in problem.sentence
+        assert f"unset {name}" in problem.sentence
+    else:
+        assert problem is None
+
+
 # ---------------------------------------------------------------- run-all
 
 

@@ -111,6 +111,15 @@ CONDITIONS = (
         {"": "Run it as: LC_ALL=C.UTF-8 gpu-explain"},
     ),
     Condition(
+        "terminal-variable",
+        Group.TERMINAL,
+        Effect.LIMITS,
+        "A variable that the terminal library reads at its start holds what it cannot use.",
+        "{name} of this shell keeps the walkthrough from starting",
+        "{evidence}",
+        {"": "unset {name}"},
+    ),
+    Condition(
         "small-terminal",
         Group.TERMINAL,
         Effect.LIMITS,
