@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_explain.scenes.base import Claim, Cursor, Device, Measurement, Pace, Parameter, Problem, Scene, View, Words
-from gpu_explain.scenes.base.conditions import problem
+from gpu_explain.scenes.base.problem import problem
 from gpu_explain.scenes.draw.canvas import Canvas
 
 

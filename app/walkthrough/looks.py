@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from functools import cache
+from unicodedata import category
 
+from rich.cells import cell_len
 from rich.style import Style
 
 from gpu_explain.scenes.draw.ink import GROUND, LOOKS, Ink
@@ -118,10 +120,29 @@ ASCII = str.maketrans(
 def to_ascii(text: str) -> str:
     """The same number of characters, all ASCII."""
     shown = text.translate(ASCII)
-    return shown if shown.isascii() else "".join(c if c.isascii() else "?" for c in shown)
+    return shown if shown.isascii() and shown.isprintable() else "".join(c if " " <= c <= "~" else "?" for c in shown)
+
+
+NOT_SHOWN = "\N{REPLACEMENT CHARACTER}"
+"""Stands where a character stood that must not, or cannot, reach the terminal."""
+
+
+def in_cells(text: str) -> str:
+    """The same number of characters, each one cell wide and none that steers the terminal.
+
+    Names, dates and output come from recordings and drivers: an escape character would be obeyed, half a
+    surrogate pair cannot be encoded, and what is wider or narrower than a cell pushes its row aside.
+    """
+    if text.isprintable() and cell_len(text) == len(text):
+        return text
+    return "".join(c if _is_space(c) or (c.isprintable() and cell_len(c) == 1) else NOT_SHOWN for c in text)
+
+
+def _is_space(character: str) -> bool:
+    return category(character) == "Zs" and character != "\N{IDEOGRAPHIC SPACE}"
 
 
 def glyphs_for(encoding: str | None) -> Callable[[str], str]:
-    """How text reaches a terminal of that encoding: as it is, or in ASCII."""
+    """How text reaches a terminal of that encoding: as it is where that is harmless, or in ASCII."""
     name = (encoding or "").lower().replace("-", "").replace("_", "")
-    return str if name in ("utf8", "utf16", "utf32", "cp65001") else to_ascii
+    return in_cells if name in ("utf8", "utf16", "utf32", "cp65001") else to_ascii

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import unicodedata
 from itertools import combinations
 
 import pytest
+from rich.cells import cell_len
 from rich.color import Color, ColorSystem
 
 from gpu_explain.app.walkthrough.actions import ACTIONS, footer_actions
@@ -12,7 +14,8 @@ from gpu_explain.app.walkthrough.application import Walkthrough
 from gpu_explain.app.walkthrough.clock import SPEEDS, Playhead
 from gpu_explain.app.walkthrough.looks import Depth, depth_of, glyphs_for, style, to_ascii
 from gpu_explain.app.walkthrough.paint.column import pace_text
-from gpu_explain.app.walkthrough.paint.frame import header
+from gpu_explain.app.walkthrough.paint.frame import header, too_small
+from gpu_explain.app.walkthrough.paint.layout import SMALLEST
 from gpu_explain.app.walkthrough.paint.start import sm_rows
 from gpu_explain.app.walkthrough.paint.text import clip, duration, length, rounded, size, wrap
 from gpu_explain.app.walkthrough.panels.code import highlighted
@@ -168,7 +171,7 @@ def test_ascii_keeps_every_cell() -> None:
     text = "SM 29 ▐█▌ ● ○ □ ◇ ▰▱ 10 µs × 2 → … ┤ 中"
     assert len(to_ascii(text)) == len(text)
     assert to_ascii(text).isascii()
-    assert glyphs_for("UTF-8")(text) == text
+    assert glyphs_for("UTF-8")(text[:-1]) == text[:-1]
     assert glyphs_for(None)(text) == to_ascii(text)
 
 
@@ -176,3 +179,24 @@ def test_ascii_keeps_every_cell() -> None:
 def test_highlighting_changes_no_character(language: str) -> None:
     lines = highlighted(toy.CODE, language)
     assert "\n".join("".join(text for text, _ in line) for line in lines) == toy.CODE.rstrip("\n")
+
+
+@pytest.mark.parametrize("width", [8, 9, 10, 12, 20, 33, 59])
+@pytest.mark.parametrize("height", range(1, 18))
+def test_the_way_out_is_never_cut_off_however_small_the_screen(width: int, height: int) -> None:
+    said = " ".join(str(too_small(width, height, SMALLEST)).split())
+    assert said.endswith("q quits.")
+    if (width, height) == (20, 5):
+        assert "60 × 18" in said
+
+
+HOSTILE = "\x1b[2J\x1b]0;t\x07\r\n\t\x00\x7f\x9b31m\u202e\u200b\u2028\ud800e\u0301\u4e2d\U0001f525"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "iso-8859-1"])
+def test_nothing_that_steers_a_terminal_reaches_it(encoding: str) -> None:
+    shown = glyphs_for(encoding)(f"NVIDIA{HOSTILE} ○ 1\u00a0024 µs")
+    assert shown.encode(encoding)
+    assert not [c for c in shown if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp", "Mn")]
+    assert cell_len(shown) == len(shown) == len(f"NVIDIA{HOSTILE} ○ 1\u00a0024 µs")
+    assert shown.startswith("NVIDIA")

@@ -95,13 +95,18 @@ def _stop(text: str) -> str:
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
-def too_small(width: int, height: int, least: tuple[int, int]) -> Canvas:
-    """One sentence for a screen on which nothing can be shown."""
+def too_small(width: int, height: int, least: tuple[int, int], way_out: str = "q quits.") -> Canvas:
+    """A screen on which nothing can be shown: as many words as fit, and the way out before all others."""
     canvas = Canvas(width, height)
-    rows = paragraph(
-        f"gpu-explain needs at least {least[0]} × {least[1]} characters; this terminal has {width} × {height}. "
-        "Make the window larger or the font smaller. q quits.",
-        max(width - 2, 1),
+    x = 1 if width > len(way_out) + 1 else 0
+    needs = f"gpu-explain needs at least {least[0]} × {least[1]} characters"
+    sayings = (
+        f"{needs}; this terminal has {width} × {height}. Make the window larger or the font smaller. {way_out}",
+        f"{needs}. {way_out}",
+        f"Needs {least[0]} × {least[1]}. {way_out}",
+        way_out,
     )
-    put_rows(canvas, 1, max((height - len(rows)) // 2, 0), rows)
+    tried = [paragraph(said, max(width - 2 * x, 1)) for said in sayings]
+    rows = next((rows for rows in tried if len(rows) <= height), tried[-1])
+    put_rows(canvas, x, max((height - len(rows)) // 2, 0), rows)
     return canvas

@@ -40,5 +40,8 @@ class Dialog(Keyed[Close | Do | Go]):
 
     def _paint(self) -> None:
         width, height = self.app.size
-        small = width < 40 or height < 8
-        self._sheet.show([Tile(0, 0, too_small(width, height, SMALLEST) if small else self.panel.paint(width, height))])
+        if width < 40 or height < 8:
+            painted = too_small(width, height, SMALLEST, "Esc closes.")
+        else:
+            painted = self.panel.paint(width, height)
+        self._sheet.show([Tile(0, 0, painted)])

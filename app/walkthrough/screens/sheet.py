@@ -9,7 +9,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from gpu_explain.app.walkthrough.looks import Depth, style
+from gpu_explain.app.walkthrough.looks import Depth, in_cells, style
 from gpu_explain.app.walkthrough.paint.tile import Tile
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
@@ -29,7 +29,7 @@ class Sheet(Widget):
 
     DEFAULT_CSS = "Sheet { width: 100%; height: 100%; }"
 
-    def __init__(self, depth: Depth, glyphs: Callable[[str], str] = str) -> None:
+    def __init__(self, depth: Depth, glyphs: Callable[[str], str] = in_cells) -> None:
         """An empty sheet.
 
         Args:

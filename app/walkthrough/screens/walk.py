@@ -25,7 +25,7 @@ from gpu_explain.app.walkthrough.screens.keyed import Keyed
 from gpu_explain.app.walkthrough.screens.sheet import Sheet
 from gpu_explain.app.walkthrough.state import Face, Focus, State
 from gpu_explain.scenes.base import Problem, Scene
-from gpu_explain.scenes.base.conditions import problem
+from gpu_explain.scenes.base.problem import problem
 from gpu_explain.scenes.base.protocol import Failed, Measured, Progress
 
 if TYPE_CHECKING:
