@@ -171,6 +171,7 @@ class Walk(Keyed[None]):
             met = problem("cannot-show", scene=scene.title, why=why_not)
             self.become(replace(self.state, problem=met, waiting=None))
         else:
+            self.host.trying()
             now = self.host.clock()
             self.become(moves.asked(self.state, source.ask(scene, self.state.chosen, again=again), now))
 
