@@ -28,7 +28,7 @@ gpu-explain doctor [--deep] [--json] says what is and is not usable here, and wh
 exit codes of --run-all
   0  every law held, on the GPU or on the recording that --replay asked for
   1  a law failed or a scene broke (with --strict also: a surprise, an unchecked law)
-  2  wrong usage or unreadable input
+  2  wrong usage, unreadable input, or an output that cannot be written
   3  nothing failed, but no GPU was usable: the bundled recording's claims were checked instead
 """
 

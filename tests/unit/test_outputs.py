@@ -15,9 +15,11 @@ import pytest
 from gpu_explain.app import cli, outputs
 from gpu_explain.app.exits import Exit
 from gpu_explain.app.paths import place
+from gpu_explain.app.report import Printer
 from gpu_explain.app.streams import watched
 from gpu_explain.scenes.base import ProblemError
 from tests.unit.test_cli import gpu, scenes  # noqa: F401 — fixtures
+from tests.unit.test_verify import Terminal
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
@@ -241,3 +243,30 @@ def test_an_empty_argument_is_wrong_usage_that_names_the_option(
 def test_a_list_ignores_nothing(other: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--list", *other]) == Exit.USAGE
     assert f"--list goes alone, without {other[0]}" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- an incomplete installation
+
+
+def test_the_table_needs_no_rich(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich", None)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    out = Terminal()
+    Printer(out, io.StringIO()).lines(iter([[("held", "green")]]))
+    assert out.getvalue() == "held\n"
+
+
+@pytest.mark.parametrize("missing", ["textual", "rich"])
+def test_a_walkthrough_without_its_packages_names_them(
+    missing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in list(sys.modules):
+        if name.split(".")[0] in {"textual", "rich"} or name.startswith("gpu_explain.app.walkthrough"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.setattr("gpu_explain.app.terminal.why_not_here", lambda *_: None)
+    assert cli.main(["--replay"]) == Exit.USAGE
+    error = capsys.readouterr().err
+    assert missing in error
+    assert "pip install" in error
+    assert error.count("\n") == 1
