@@ -97,6 +97,7 @@ class LiveSource:
         self._worker: WorkerProcess | None = None
         self._leaving: WorkerProcess | None = None
         self._wanted = False
+        self._given_up = False
         self._ready = False
         self._closed = False
         self._request: _Asked | None = None
@@ -112,7 +113,7 @@ class LiveSource:
     def label(self) -> str:
         """``LIVE · <gpu>``, with the SMs in use where a green context narrows it."""
         if self._device is None:
-            return "LIVE · opening the GPU …"
+            return "LIVE · GPU not opened" if self._given_up else "LIVE · opening the GPU …"
         name, sms, total = self._device.name, self._device.sms, self._device.sms_total
         return f"LIVE · {name}" if sms == total else f"LIVE · {name} · {sms} of {total} SMs"
 
@@ -190,7 +191,7 @@ class LiveSource:
     # ------------------------------------------------------------ under the lock
 
     def _want(self) -> None:
-        self._wanted = True
+        self._wanted, self._given_up = True, False
         self._used_at = time.monotonic()
         if self._supervisor is None and not self._closed:
             self._supervisor = threading.Thread(target=self._supervise, name="worker supervisor", daemon=True)
@@ -229,7 +230,7 @@ class LiveSource:
         refused = self._sticky is not None and not self._ready
         problem = self._sticky or problem
         request = self._request
-        self._worker, self._wanted = None, False
+        self._worker, self._wanted, self._given_up = None, False, True
         self._forget()
         if request is None and not refused:
             return [Lost(replace(problem, remedy="The next measurement starts a new one"), restarting=False)]
@@ -237,7 +238,7 @@ class LiveSource:
             return [Failed(0, problem)]
         if not refused and not request.cancelled and request.lost < self._retries:
             request.lost, request.sent = request.lost + 1, False
-            self._wanted = True
+            self._wanted, self._given_up = True, False
             return [Lost(replace(problem, remedy="A new one is started and asked again"), restarting=True)]
         self._request = None
         return [Failed(request.id, _cancelled() if request.cancelled else problem)]

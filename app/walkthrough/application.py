@@ -189,6 +189,10 @@ class Walkthrough(App[int]):
             return ""
         return self._notice.sentence if self._notice is not None else "Opening the GPU …"
 
+    def trying(self) -> None:
+        """A measurement has been asked for: what kept the GPU from being opened before may be gone."""
+        self._notice = self._given_notice
+
     def why_not(self) -> dict[str, str]:
         """For each scene's id why it cannot be shown here; empty when it can."""
         return {scene.id: self.source.can_show(scene) for scene in self.scenes}
@@ -210,6 +214,11 @@ class Walkthrough(App[int]):
             self._notice = event.problem
             if walk is not None:
                 walk.fail(event.problem)
+        elif isinstance(event, Failed) and self.source.device is None and event.problem.id != "cancelled":
+            # What was asked for first came to nothing since there is no GPU behind it.
+            self._notice = event.problem
+            if walk is not None:
+                walk.hear(event)
         elif walk is not None and isinstance(event, (Progress, Measured, Failed)):
             walk.hear(event)
         if self._start is not None:

@@ -71,3 +71,21 @@ async def test_a_worker_that_ends_at_once_is_not_spoken_of(capsys: pytest.Captur
         await it.press("q")
     _see_off(it.app)
     assert capsys.readouterr().err == ""
+
+
+NOT_OPENED = Problem("no-gpu", "The GPU cannot be opened", "Another process holds it", "Wait for its end")
+
+
+async def test_a_gpu_that_was_not_opened_is_not_being_opened_for_ever() -> None:
+    source = FakeSource(answers=False, ready=False)
+    async with walking(source) as it:
+        source.failed(NOT_OPENED)
+        await it.settle()
+        await it.press("escape")  # closes the notice
+        assert "Opening the GPU" not in it.text
+        assert "The GPU cannot be opened" in it.text
+        await it.press("escape")
+        assert "The GPU cannot be opened" in it.text  # the start screen says it too
+        await it.press("escape", "r")
+        await it.settle()
+        assert "The GPU cannot be opened" not in it.text

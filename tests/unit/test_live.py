@@ -217,10 +217,13 @@ def test_a_gpu_that_cannot_be_opened_fails_without_a_second_try(open_source: Ope
     ear.source.start()
     answer = ear.answer()
     assert (answer.id, isinstance(answer, Failed)) == (0, True)
+    assert ear.source.label == "LIVE · GPU not opened"
     asked = ear.source.ask(SCENE, {})
+    assert ear.source.label == "LIVE · opening the GPU …"
     answer = ear.answer()
     assert isinstance(answer, Failed)
     assert (answer.id, answer.problem.id) == (asked, "no-gpu")
+    assert ear.source.label == "LIVE · GPU not opened"
     assert len((tmp_path / "log").read_text().splitlines()) == 2
 
 
@@ -230,6 +233,7 @@ def test_a_gpu_that_never_opens_is_given_up(open_source: Opener) -> None:
     answer = ear.answer()
     assert isinstance(answer, Failed)
     assert "did not finish opening the GPU in time" in answer.problem.what
+    assert ear.source.label == "LIVE · GPU not opened"
 
 
 def test_a_worker_that_dies_while_opening_says_so(open_source: Opener) -> None:
@@ -238,6 +242,7 @@ def test_a_worker_that_dies_while_opening_says_so(open_source: Opener) -> None:
     answer = ear.answer()
     assert isinstance(answer, Failed)
     assert "while opening the GPU" in answer.problem.what
+    assert ear.source.label == "LIVE · GPU not opened"
 
 
 def test_a_worker_that_cannot_be_started_is_a_sentence() -> None:
