@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gpu_explain.app.choices import complete
 from gpu_explain.app.recording import SceneRecording, refuse
@@ -81,7 +82,7 @@ class RecordedSource:
         return (default, *(m for m in found.measurements if m is not default))
 
     def offered(self, scene: Scene, chosen: Mapping[str, str]) -> bool:
-        """Whether exactly this combination was recorded."""
+        """Whether this combination was recorded, as far as anything measured depends on it."""
         return self._find(scene, chosen) is not None
 
     def can_show(self, scene: Scene) -> str:
@@ -120,7 +121,16 @@ class RecordedSource:
         found = self._scene(scene.id)
         if isinstance(found, Problem):
             return None
-        return found.find(complete(scene, found.device, chosen))
+        wanted = complete(scene, found.device, chosen)
+        exact = found.find(wanted)
+        if exact is not None:
+            return exact
+        # A parameter that no part depends on changes what is shown of a measurement, not what was measured.
+        matters = {name for part in scene.parts for name in part.depends}
+        for m in found.measurements:
+            if all(m.chosen.get(name) == choice for name, choice in wanted.items() if name in matters):
+                return replace(m, chosen=wanted)
+        return None
 
     def _scene(self, id: str) -> SceneRecording | Problem:
         if id not in self._read:
