@@ -13,13 +13,18 @@ LEFT_EIGHTHS = " ▏▎▍▌▋▊▉█"
 LOWER_EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
-def bar(canvas: Canvas, x: int, y: int, cells: float, ink: Ink) -> int:
+def bar(canvas: Canvas, x: int, y: int, cells: float, ink: Ink, fill: str = "█") -> int:
     """A horizontal bar ``cells`` long (in eighths of a cell); returns the column after it.
 
+    Another ``fill`` than a full block tells bars apart without colour; it comes in whole cells.
     Anything above nothing shows at least the thinnest sliver: a small number is not no number.
     """
     eighths = max(round(cells * 8), 1 if cells > 0 else 0)
     whole, rest = divmod(eighths, 8)
+    if fill != "█":
+        whole = max(round(cells), 1 if cells > 0 else 0)
+        canvas.put(x, y, fill * whole, ink)
+        return x + whole
     canvas.put(x, y, "█" * whole + (LEFT_EIGHTHS[rest] if rest else ""), ink)
     return x + whole + bool(rest)
 
@@ -36,12 +41,13 @@ def column(canvas: Canvas, x: int, bottom: int, cells: float, ink: Ink) -> None:
 
 @dataclass(frozen=True)
 class Bar:
-    """One labelled bar: its name, its length as a value, what stands after it, and its ink."""
+    """One labelled bar: its name, its length as a value, what stands after it, its ink and its glyph."""
 
     label: str
     value: float
     text: str
     ink: Ink
+    fill: str = "█"
 
 
 def labelled_bars(canvas: Canvas, box: Box, bars: Sequence[Bar], high: float, *, played: float = 1.0) -> int:
@@ -58,7 +64,7 @@ def labelled_bars(canvas: Canvas, box: Box, bars: Sequence[Bar], high: float, *,
         y = box.y + row
         canvas.put(box.x, y, one.label, Ink.TEXT)
         now = min(one.value, played * high)
-        end = bar(canvas, left, y, now / high * room if high > 0 else 0.0, one.ink)
+        end = bar(canvas, left, y, now / high * room if high > 0 else 0.0, one.ink, one.fill)
         if now >= one.value:
             canvas.put(end + 1, y, one.text, Ink.STRONG)
     return box.y + min(len(bars), box.height)

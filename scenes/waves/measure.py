@@ -321,7 +321,7 @@ def measure_million(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) ->
             published(
                 "million.published",
                 "  waves at best",
-                round(count / theirs, 1),
+                count / theirs,
                 "",
                 "the same figures: blocks ÷ blocks that fit",
             ),

@@ -18,6 +18,8 @@ from gpu_explain.scenes.waves.measure import SMALL_BLOCK
 BLOCK_SECONDS = 3.2
 """Seconds on screen that one block lasts: long enough to read its number."""
 LONGEST_SECONDS = 10.0
+_WAVES = (("█", Ink.WORK), ("▓", Ink.WORK_ALT), ("▒", Ink.TAIL))
+"""How launches of one, two and three waves look, with and without colour."""
 TRACES = {0: "fits", 1: "launch", 4: "million"}
 """Which trace a step plays; the other steps show curves."""
 
@@ -144,7 +146,7 @@ def _staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     origin = "the previous choice" if view.previous else f"each ●: median of {stairs.n} launches"
     tall = box.height >= 34
     if not tall:
-        said = f"From stair to stair: one block's time, {number_text(one)} µs. In between, more blocks are free."
+        said = f"From stair to stair: one block's time, {number_text(one)} µs. Between: free."
         box = _with_conclusion(canvas, box, said if _played(m, view) >= 1 else "")
     top, below = box.stack((box.height * 3 // 5, box.height)) if tall else (box, Box(0, 0, 0, 0))
     room = titled(canvas, top, "TIME AGAINST NUMBER OF BLOCKS", origin)
@@ -302,9 +304,11 @@ def _smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
                 f"{count_text(int(x)):>6} blocks",
                 t,
                 f"{number_text(t)} µs",
-                (Ink.WORK, Ink.WORK_ALT, Ink.TAIL)[min(-(-int(x) // capacity) - 1, 2)],
+                ink,
+                fill,
             )
             for x, t in zip(series.x, series.y, strict=True)
+            for fill, ink in [_WAVES[min(-(-int(x) // capacity) - 1, 2)]]
         ]
         y = labelled_bars(
             canvas, Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0)), bars, high, played=played
@@ -319,6 +323,9 @@ def _smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
             canvas,
             room.x,
             y,
-            [("█", Ink.WORK, "one wave"), ("█", Ink.WORK_ALT, "two waves"), ("█", Ink.TAIL, "three waves")],
+            [
+                (_WAVES[k][0], _WAVES[k][1], f"{name} wave{'s' if k else ''}")
+                for k, name in enumerate(("one", "two", "three"))
+            ],
             room.right,
         )

@@ -27,12 +27,13 @@ def _blocks(count: int) -> str:
 def _one_wave(m: Measurement) -> Words:
     residents = int(m.number("fit.residents"))
     threads = int(m.value("threads"))
+    launch = number_text(m.number("time.fits") - m.trace("fits").span_ns / 1000)
     return Words(
         f"A GPU does not run blocks one after the other, nor all at once. Each of its {_count(m, 'fit.sms')} SMs "
         f"has room for {_blocks(residents)} of {threads} threads, so {_count(m, 'fit.capacity')} run at the same time. "
         "Such a full load is called a wave.",
         f"See every SM hold {residents} from start to end: {_count(m, 'fit.capacity')} blocks take "
-        f"no longer than one, {number_text(m.number('fits.duration'))} µs.",
+        f"no longer than one, {number_text(m.number('fits.duration'))} µs (timing adds {launch} µs of launch).",
         ("fit.sms", "fit.residents", "fit.capacity", "", "fits.duration", "time.fits", "launch.clock"),
     )
 
@@ -95,7 +96,7 @@ def _staircase(m: Measurement) -> Words:
     return Words(
         "Launch more and more blocks that only wait, and time each launch. Between the steps more blocks are free: "
         "they take places that stood empty. At every multiple of what fits, one block more opens a new wave.",
-        f"Every {capacity} blocks the time jumps by {_us(m, 'stair.duration')}, one block's time. "
+        f"Every {capacity} blocks the time jumps by about one block's time, {_us(m, 'stair.duration')}. "
         "Where on a stair does your launch end?",
         ("stair.capacity", "stair.duration", "", "time.fits", "time.more", "time.step", "launch.clock"),
     )
@@ -126,12 +127,13 @@ def _competition(m: Measurement) -> Words:
 
 
 def _million(m: Measurement) -> Words:
-    best, took, theirs = (m.number(f"million.{name}") for name in ("best", "waves", "published"))
+    best, took = m.number("million.best"), m.number("million.waves")
+    theirs = m.number("million.blocks") / m.number("million.theirs")
     return Words(
         f"c = a + b on a million numbers, one element a thread, is {_count(m, 'million.blocks')} blocks of "
         f"{SMALL_BLOCK} threads (traced here with blocks that only wait). {_count(m, 'million.capacity')} fit, which "
         f"makes {best:.2f} waves at best. An L40S has room for {_count(m, 'million.theirs')}: "
-        f"{theirs:.1f} waves at best.",
+        f"{theirs:.2f}, published as “at best {theirs:.1f} waves”.",
         f"Count the waves: at best {best:.2f}, but it takes {took:.2f}. "
         "A wave that has begun lasts as long as a full one.",
         (
@@ -142,7 +144,6 @@ def _million(m: Measurement) -> Words:
             "million.span",
             "",
             "million.theirs",
-            "million.published",
         ),
     )
 
