@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from math import log2
 
 from gpu_explain.scenes.base import Measurement, Series, number_text
-from gpu_explain.scenes.draw.bars import Bar, bar, labelled_bars
+from gpu_explain.scenes.draw.bars import Bar
 from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.plot import Plot, Tick, stair_range
+from gpu_explain.scenes.draw.sizes import size_text
 from gpu_explain.scenes.fusion.inks import GPU_CLOCK, HOST_CLOCK, IN_L2, IN_MEMORY
 from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, WELL_INSIDE, WELL_OUTSIDE, share_text
 from gpu_explain.scenes.fusion.parameters import NAMES, about
+from gpu_explain.scenes.fusion.textures import FULL, LIGHT, MEDIUM, textured_bar, textured_bars
 
 Point = tuple[float, float]
 Curve = tuple[Sequence[Point], Ink, str]
@@ -104,9 +106,10 @@ def _small_and_large(m: Measurement) -> str:
     def end(point: Point) -> str:
         x, wins = point
         than = "faster" if wins > 1.005 else "slower" if wins < 0.995 else "as fast as eager"
-        return f"{than} ({wins:.2f} ×) at {about(round(2**x))} numbers"
+        return f"{than} ({wins:.2f} ×) at {about(round(2**x))}"
 
-    said = f"{NAMES[name]} is {end(points[0])}, {end(points[-1])}."
+    who = f"By the clock of calls (◆) {NAMES[name]}" if clock == "call" else NAMES[name]
+    said = f"{who} is {end(points[0])}, {end(points[-1])}."
     if m.has("calls.edge") and m.number("calls.edge") > m.one_series("gpu.eager").x[0]:
         said += " On the left launches count, on the right bytes."
     return said
@@ -145,14 +148,16 @@ def _clocks(m: Measurement, canvas: Canvas, box: Box, share: float) -> None:
     _regions(m, plot, plot.area.y)
     shown = [(m.one_series(f"{clock}.eager"), ink, glyph) for clock, ink, glyph, _ in CLOCKS]
     draw_curves(plot, [([p for p in _logs(s) if p[0] <= reach + 1e-9], ink, glyph) for s, ink, glyph in shown])
+    top = max(series.y[0] for series, *_ in shown)
     for series, ink, _ in shown:
-        _value(plot, _logs(series)[0], f"{number_text(series.y[0])} µs", ink)
+        _value(plot, _logs(series)[0], f"{number_text(series.y[0])} µs", ink, above=series.y[0] == top)
 
 
-def _value(plot: Plot, point: Point, text: str, ink: Ink) -> None:
-    """A point's value in words, above it, or under it at the top."""
-    column, row = plot.column(point[0]), plot.row(point[1])
-    plot.canvas.put(column + 1, row - 1 if row > plot.area.y else row + 1, text, ink)
+def _value(plot: Plot, point: Point, text: str, ink: Ink, *, above: bool) -> None:
+    """A point's value in words, over it or under it; left out where that is off the plot, the panel has it too."""
+    row = plot.row(point[1]) + (-1 if above else 1)
+    if plot.area.y <= row < plot.area.bottom:
+        plot.canvas.put(plot.column(point[0]) + 1, row, text, ink)
 
 
 def speedups(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str = "", *, rule: bool = False) -> None:
@@ -192,12 +197,23 @@ def speedups(m: Measurement, canvas: Canvas, box: Box, share: float, previous: s
                 canvas.put(start, row, text, Ink.DIM)
     top = max(points[clock][0][1] for clock, *_ in clocks)
     for clock, ink, *_ in clocks:
-        first, last = points[clock][0], points[clock][-1]
+        first = points[clock][0]
         canvas.put(
             plot.column(first[0]) + 1, plot.row(first[1]) + (-1 if first[1] == top else 1), f"{first[1]:.2f} ×", ink
         )
-        if share >= 1 and clock == "gpu":
-            canvas.right(plot.area.right, plot.row(last[1]) - 1, f"{last[1]:.2f} ×", ink)
+    if share >= 1:
+        _at_the_right(plot, [(glyph, points[clock][-1][1], ink) for clock, ink, glyph, _ in clocks])
+
+
+def _at_the_right(plot: Plot, ends: Sequence[tuple[str, float, Ink]]) -> None:
+    """The last value of each curve over the highest of them, behind the curve's glyph: they may share a cell."""
+    end, row = plot.area.right, min(plot.row(value) for _, value, _ in ends) - 1
+    start = max(end - sum(len(f"{glyph} {value:.2f} ×") + 2 for glyph, value, _ in ends), plot.area.x)
+    # Over any curve that comes down to its end.
+    while row > plot.area.y and any(plot.canvas.glyph(x, row) not in " ┊┄" for x in range(start, end)):
+        row -= 1
+    for glyph, value, ink in reversed(ends):
+        end = plot.canvas.right(end, row, f"{glyph} {value:.2f} ×", ink) - 2
 
 
 def _in_turn(share: float, at: int, count: int) -> float:
@@ -208,8 +224,9 @@ def _in_turn(share: float, at: int, count: int) -> float:
     return min(max(share * count - at, 0.0), 1.0)
 
 
-def _found(behind: float, flushed: float) -> Ink:
-    return IN_L2 if behind / flushed * 100 <= FOUND_PERCENT else IN_MEMORY
+def _found(behind: float, flushed: float) -> tuple[Ink, str]:
+    """Ink and glyph of a size of tmp."""
+    return (IN_L2, FULL) if behind / flushed * 100 <= FOUND_PERCENT else (IN_MEMORY, MEDIUM)
 
 
 def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) -> None:
@@ -219,7 +236,8 @@ def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
         paragraph(canvas, room.inside(top=1), f"Not measured: {m.why_missing('cache')}.", Ink.DIM)
         return
     behind, flushed = m.one_series("cache.behind"), m.one_series("cache.flushed")
-    l2 = m.number("cache.l2")
+    # In powers of two, as caches are described everywhere else; the quantity is in 10⁶ bytes.
+    l2 = m.number("cache.l2") * 1e6
     rows = len(behind.x)
     spread = 2 if room.height >= 3 * rows + 14 else 1
     left, said = room.x + 18, 24 if room.width >= 70 else 0
@@ -235,15 +253,15 @@ def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
         if y >= room.bottom - 1:
             break
         if part >= 1 and not walled:
-            text = f"┄ from here tmp alone fills the L2 ({l2:.0f} MB), and a and b pass through too "
+            text = f"┄ from here tmp alone fills the L2 ({size_text(l2)}), and a and b pass through too "
             canvas.put(room.x, y, text.ljust(room.width, "┄")[: room.width], Ink.REPORTED)
             walled, y = True, y + 1
         drawn = _in_turn(share, at, rows)
-        canvas.put(room.x, y, f"{part * l2:>6.1f} MB", Ink.TEXT)
+        canvas.put(room.x, y, f"{size_text(part * l2):>8}", Ink.TEXT)
         canvas.put(room.x + 10, y, share_text(part), Ink.DIM)
         canvas.put(left + width, y, "┊", Ink.DIM)
         ratio = behind.y[at] / flushed.y[at]
-        bar(canvas, left, y, min(ratio, 1.08) * drawn * width, _found(behind.y[at], flushed.y[at]))
+        textured_bar(canvas, left, y, min(ratio, 1.08) * drawn * width, *_found(behind.y[at], flushed.y[at]))
         if drawn >= 1:
             canvas.put(left + int(1.08 * width) + 2, y, f"{ratio * 100:.0f} %", Ink.STRONG)
             if said:
@@ -251,7 +269,7 @@ def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
                 canvas.right(room.right, y, times, Ink.DIM)
         y += spread
     if y < room.bottom:
-        key = [("█", IN_L2, "finds tmp in the L2, on the chip"), ("█", IN_MEMORY, "tmp comes from memory")]
+        key = [(FULL, IN_L2, "finds tmp in the L2, on the chip"), (MEDIUM, IN_MEMORY, "tmp comes from memory")]
         legend(canvas, room.x, y, key, room.right)
         y += 1
     if behind.floor and y < room.bottom:
@@ -284,16 +302,17 @@ def _gain(m: Measurement, canvas: Canvas, box: Box, share: float) -> int:
     room = titled(canvas, box, "WHAT FUSION WINS THERE", "● time of eager ÷ Triton, a and b from memory", rule=True)
     gains = [e / f for e, f in zip(eager.y, fused.y, strict=True)]
     bars = [
-        Bar(f"{share_text(part):>8}".ljust(16), gain, f"{gain:.2f} ×", _found(b, f))
+        (Bar(f"{share_text(part):>8}".ljust(16), gain, f"{gain:.2f} ×", _found(b, f)[0]), _found(b, f)[1])
         for part, gain, b, f in zip(eager.x, gains, behind.y, flushed.y, strict=True)
     ]
     allow = EAGER_TRIPS / FUSED_TRIPS
-    bars.append(Bar("   bytes allow".ljust(16), allow, f"{allow:.2f} × = {EAGER_TRIPS}/{FUSED_TRIPS}", Ink.COMPUTED))
+    text = f"{allow:.2f} × = {EAGER_TRIPS}/{FUSED_TRIPS}"
+    bars.append((Bar("   bytes allow".ljust(16), allow, text, Ink.COMPUTED), LIGHT))
     high = max(*gains, allow)
-    longest = max(len(one.text) for one in bars)
-    for at, one in enumerate(bars):
+    longest = max(len(one.text) for one, _ in bars)
+    for at, (one, glyph) in enumerate(bars):
         drawn = _in_turn(share, at, len(bars))
         # The room for the longest text is kept for each, so that all bars have one scale.
         wide = Bar(one.label, one.value * drawn, (one.text if drawn >= 1 else "").ljust(longest), one.ink)
-        labelled_bars(canvas, Box(room.x, room.y + at, room.width, 1), [wide], high)
+        textured_bars(canvas, Box(room.x, room.y + at, room.width, 1), [(wide, glyph)], high)
     return room.y + len(bars)

@@ -294,11 +294,18 @@ def kernels(m: Measurement, canvas: Canvas, box: Box, share: float, previous: st
         legend(canvas, room.x, y, _key(names, me), room.right)
         y += 1 + gap
     if y + 2 < room.bottom:
-        remark = "One call each, timed by the profiler without its launch: not quite the race's times."
+        remark = _other_clock(m)
         clamp = " torch's relu is a clamp at 0." if "clamp" in m.capture("ran.eager").text else ""
         y = paragraph(canvas, Box(room.x, y, room.width, 2), remark + clamp, Ink.DIM) + gap
     if share >= 1:
         paragraph(canvas, Box(room.x, y, room.width, max(room.bottom - y, 0)), _counted(m, names), Ink.LOOK)
+
+
+def _other_clock(m: Measurement) -> str:
+    """Why these times are not the race's: less at small n, where a launch and cold caches count."""
+    floor = m.quantity("time.eager").floor
+    launch = f"a launch ({number_text(floor)} µs if empty)" if floor else "a launch"
+    return f"The profiler times kernels alone, caches warm; the race adds {launch} and cold caches."
 
 
 def _counted(m: Measurement, names: list[str]) -> str:
@@ -356,8 +363,22 @@ def _named(number: int, took: str, name: str, width: int, lines: int) -> tuple[s
     if len(shown) < len(pieces):
         # As much of the rest as the last line takes: the words of a template are long.
         rest = " ".join(pieces[lines - 1 :])
-        shown[-1] = rest[: max(width - len(head), 8) - 1] + "…"
+        shown[-1] = _cut(rest, max(width - len(head), 8) - 1) + "…"
     return tuple((head if at == 0 else " " * len(head)) + piece for at, piece in enumerate(shown))
+
+
+_PART = re.compile(r"::|, ")
+"""Behind these a part of a C++ name ends."""
+
+
+def _cut(name: str, most: int) -> str:
+    """A name's beginning, ``most`` characters at the most, up to the end of a part of it where there is one.
+
+    >>> _cut("Limits::operator()() const", 13), _cut("add_relu_kernel", 6)
+    ('Limits::', 'add_re')
+    """
+    ends = [found.end() for found in _PART.finditer(name) if found.end() <= most]
+    return name[: ends[-1]] if ends and len(name) > most else name[:most]
 
 
 _NOISE = re.compile(r"at::native::|\(anonymous namespace\)::|at::|c10::|std::|^void ")

@@ -18,6 +18,7 @@ from gpu_explain.scenes.fusion.curves import BOTH, draw_curves, n_range, plot_ov
 from gpu_explain.scenes.fusion.inks import EAGER, FUSED, OTHER
 from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, ITEM
 from gpu_explain.scenes.fusion.parameters import NAMES, about
+from gpu_explain.scenes.fusion.textures import DARK, FULL, LIGHT, MEDIUM, textured_bars
 
 GROUPS = (
     ("READS 2 ARRAYS, WRITES 1", "2r1w", (("add", "torch add"), ("triton", "Triton"), ("cuda", "CUDA"))),
@@ -40,20 +41,21 @@ def roof(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) 
     for title, mix, members in GROUPS:
         top = roofs[mix]
         canvas.put(room.x, y, title, Ink.DIM)
-        bars = [Bar("roof".ljust(11), top, f"{number_text(top)}        ", Ink.COMPUTED)]
+        bars = [(Bar("roof".ljust(11), top, f"{number_text(top)}        ", Ink.COMPUTED), LIGHT)]
         for name, label in members:
             value = m.number(f"roof.{name}")
-            ink = EAGER if name in ("add", "relu") else FUSED if name == me else OTHER
-            bars.append(Bar(label.ljust(11), value, f"{number_text(value)} = {value / top * 100:.0f} %".ljust(13), ink))
-        y = labelled_bars(canvas, Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0)), bars, high, played=share)
+            ink, glyph = (EAGER, FULL) if name in ("add", "relu") else (FUSED, DARK) if name == me else (OTHER, MEDIUM)
+            text = f"{number_text(value)} = {value / top * 100:.0f} %".ljust(13)
+            bars.append((Bar(label.ljust(11), value, text, ink), glyph))
+        y = textured_bars(canvas, Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0)), bars, high, played=share)
         y += gap
     if y < room.bottom:
         key = [
-            ("█", Ink.COMPUTED, "roof: best of 3 kernels that only move"),
-            ("█", EAGER, "eager"),
-            ("█", FUSED, NAMES[me]),
+            (LIGHT, Ink.COMPUTED, "roof: best of 3 kernels that only move"),
+            (FULL, EAGER, "eager"),
+            (DARK, FUSED, NAMES[me]),
         ]
-        key.append(("█", OTHER, NAMES["cuda" if me == "triton" else "triton"]))
+        key.append((MEDIUM, OTHER, NAMES["cuda" if me == "triton" else "triton"]))
         legend(canvas, room.x, y, key, room.right)
         y += 1 + gap
     if room.bottom - y >= 6:

@@ -153,6 +153,25 @@ def test_kernel_names_lose_only_what_says_nothing() -> None:
     assert short_name("add_relu_kernel") == "add_relu_kernel"
 
 
+def test_without_colours_every_bar_has_the_glyph_that_its_key_shows() -> None:
+    roofs = str(FUSION.frame(measured("sms132"), View(5, 82, 36))).splitlines()
+    key = next(line for line in roofs if "eager   " in line and "roof:" in line)
+    for row, entry in (("roof  ", "roof:"), ("torch add", "eager"), ("Triton  ", "Triton"), ("CUDA  ", "CUDA")):
+        line = next(line for line in roofs if line.strip().startswith(row))
+        assert f"{line.strip().removeprefix(row).strip()[0]} {entry}" in key
+    assert len(set(key) & set("█▓▒░")) == 4
+
+
+def test_words_and_picture_say_one_speed_up_by_the_clock_of_calls() -> None:
+    m = measured("sms132")
+    eager, fused = m.one_series("call.eager"), m.one_series("call.triton")
+    said = f"{eager.y[-1] / fused.y[-1]:.2f} ×"
+    picture = str(FUSION.frame(m, View(3, 82, 36)))
+    assert f"it wins {said}" in FUSION.words(m, 3).look
+    assert f"faster ({said})" in picture
+    assert f"◆ {said}" in picture
+
+
 @pytest.mark.parametrize(("n", "text"), [(1000, "1 K"), (1024, "1 K"), (999, "999"), (2**20, "1 M"), (2**28, "268 M")])
 def test_counts_in_three_digits(n: int, text: str) -> None:
     assert about(n) == text
