@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from gpu_explain.scenes.base import Claim, Measurement, Series, expectation, law
 from gpu_explain.scenes.draw.sizes import MB
-from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, present
+from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, present, sms_text
 from gpu_explain.scenes.memory_hierarchy.published import OTHERS
 
 
@@ -230,7 +230,9 @@ def _bandwidth(m: Measurement) -> tuple[Claim, ...]:
     half = m.number("size.l2") * MB / 2
     ratios = [b / a for x, a, b in zip(cuda.x, cuda.y, triton.y, strict=True) if x >= half]
     worst = min(ratios, key=lambda r: min(r, 1 / r))
-    few = "" if enough else f"{sms} of {all_sms} SMs are in use, which cannot ask for all that the memory gives"
+    few = (
+        "" if enough else f"only {sms} of {sms_text(all_sms)} can be used: too few to ask for all that the memory gives"
+    )
     return (
         law(
             "nearer-is-wider",
@@ -291,7 +293,7 @@ def _others(m: Measurement) -> Claim:
         max(factors),
         (None, 1.35),
         "× beyond the published range (the largest)",
-        "cycles to each level have changed little over generations; a third for method and clocks",
+        "from GPU to GPU a level moves by tens of per cent, not by times; a third for method and clocks",
         likely="a GPU of another build, or an SM clock far from the published ones",
         inputs=("level.l1", "level.l2", "level.dram"),
         source="scenes/memory_hierarchy/published.py",

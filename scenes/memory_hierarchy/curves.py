@@ -157,7 +157,7 @@ def bandwidth(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         canvas,
         box.inside(bottom=bars),
         "BYTES A SECOND AGAINST FOOTPRINT",
-        origin(view, "within the L2, every SM reads all"),
+        origin(view, "up to the L2's size, each SM reads it all"),
     )
     legend(
         canvas,
@@ -221,21 +221,24 @@ def _who(m: Measurement, plot: LogPlot) -> None:
 def _rates(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     room = titled(canvas, box, "WHO DELIVERS HOW MUCH", origin(view, "CUDA, all SMs together"), rule=True)
     names = {"l1": "L1s", "l2": "L2", "dram": "DRAM", "host": "host"}
-    rates = [(names[level], m.number(f"read.{level}")) for level in names]
-    high = max(rate for _, rate in rates)
+    rates = [(names[level], m.number(f"read.{level}"), m.quantity(f"read.{level}").note) for level in names]
+    high = max(rate for _, rate, _ in rates)
     labelled_bars(
         canvas,
         room,
-        [Bar(name, rate, rate_text(rate), Ink.A) for name, rate in rates],
+        [Bar(name, rate, f"{rate_text(rate)} {at}", Ink.A) for name, rate, at in rates],
         high,
         played=played(m, view),
     )
     if room.height > len(rates) and played(m, view) >= 1:
         fastest, slowest = rates[0][1], rates[-1][1]
-        paragraph(
-            canvas,
-            Box(room.x, room.y + len(rates), room.width, 1),
-            f"While the host delivers one byte, the L1s deliver {rate_text(fastest)} / {rate_text(slowest)} ≈ "
-            f"{count_text(round(fastest / slowest))}.",
-            Ink.LOOK,
+        times = count_text(round(fastest / slowest))
+        sums = f"{rate_text(fastest)} / {rate_text(slowest)} ≈ {times}"
+        said = (
+            f"While the host delivers one byte, the L1s deliver {sums}.",
+            f"For each byte of the host, the L1s deliver {sums}.",
+            f"L1s / host: {sums}.",
         )
+        # The longest that fits: what is cut off would be the answer.
+        text = next((one for one in said if len(one) <= room.width), f"L1s / host ≈ {times}")
+        canvas.put(room.x, room.y + len(rates), text, Ink.LOOK)

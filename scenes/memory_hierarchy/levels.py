@@ -57,6 +57,11 @@ def short(level: str, *, halves: bool) -> str:
     }[level]
 
 
+def sms_text(count: int) -> str:
+    """So many SMs: ``1 SM``, ``6 SMs``."""
+    return f"{count} SM{'s' * (count != 1)}"
+
+
 def present(m: Measurement) -> tuple[str, ...]:
     """The levels that this measurement knows, from near to far."""
     return tuple(level for level in LEVELS if m.has(f"level.{level}"))

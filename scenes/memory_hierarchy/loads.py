@@ -10,7 +10,7 @@ from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.plot import Plot, Tick
 from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sizes import KB, size_text
-from gpu_explain.scenes.memory_hierarchy.levels import has_halves
+from gpu_explain.scenes.memory_hierarchy.levels import has_halves, sms_text
 from gpu_explain.scenes.memory_hierarchy.measure import BEYOND, WIDE
 from gpu_explain.scenes.memory_hierarchy.playing import origin, played
 
@@ -77,10 +77,15 @@ def _what(m: Measurement) -> str:
         within = "near half of the L2" if has_halves(m) else "L2"
         text = f"All in the {within}: slices closer to this SM answer in {heaps[0]:.0f} cycles, others in "
         text += f"{' or '.join(f'{one:.0f}' for one in heaps[1:])}. "
-    # A chain is not interrupted by reads of the clock; where more than that parts the two, no sum is claimed.
-    if abs(mean - floor - chain) <= 0.03 * chain:
-        return text + f"A chain shows only the mean: {mean:.0f} − {floor:.0f} (clock) ≈ {chain:.0f}."
-    return text + f"A chain shows one number for all of them: {chain:.0f} cycles a load."
+    # Rounded as they are shown: a sum that the reader checks must hold, to a cycle.
+    alone, expected = round(mean) - round(floor), round(chain)
+    off = expected - alone
+    if abs(off) <= 1:
+        return text + f"A chain shows only the mean: {mean:.0f} − {floor:.0f} (clock) ≈ {expected}."
+    text += f"Mean {mean:.0f} − {floor:.0f} (clock) = {alone}; in the chain {expected}, {abs(off)} "
+    text += f"{'more' if off > 0 else 'fewer'}. "
+    likely = "one was interrupted" if chain < 1.15 * l2 else "other lines were still near, or more loads had to wait"
+    return text + f"They are different laps; likely {likely}."
 
 
 def _heaps(m: Measurement, canvas: Canvas, columns: Columns, room: Box) -> None:
@@ -199,7 +204,7 @@ def _by_sm(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         canvas,
         box,
         "HOW FAR THE L2 IS FROM EACH SM",
-        origin(view, f"█ how many of {len(series.x)} SMs; ring of {size_text(m.device.l2_bytes // 16)}"),
+        origin(view, f"█ how many of {sms_text(len(series.x))}; ring of {size_text(m.device.l2_bytes // 16)}"),
         rule=True,
     )
     low, high = min(series.y), max(series.y)

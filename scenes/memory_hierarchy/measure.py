@@ -16,6 +16,7 @@ from gpu_explain.scenes.memory_hierarchy.levels import (
     label,
     name_plateaus,
     short,
+    sms_text,
 )
 from gpu_explain.scenes.memory_hierarchy.parameters import footprint_of
 
@@ -331,7 +332,7 @@ def measure_distance(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -
                 called,
                 value,
                 "cycles",
-                f"Over {len(by_sm)} SMs, each alone, mean of its loads around the same ring.",
+                f"Over {sms_text(len(by_sm))}, each alone, mean of its loads around the same ring.",
                 n=len(by_sm),
                 inputs=("by_sm",),
                 source="kernels/chase.py",

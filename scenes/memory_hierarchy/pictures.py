@@ -17,7 +17,7 @@ from gpu_explain.scenes.memory_hierarchy.loads import distance, single
 from gpu_explain.scenes.memory_hierarchy.parameters import followed
 from gpu_explain.scenes.memory_hierarchy.playing import origin, pace, played
 from gpu_explain.scenes.memory_hierarchy.published import OTHERS
-from gpu_explain.scenes.memory_hierarchy.words import as_seconds
+from gpu_explain.scenes.memory_hierarchy.words import apart_text, as_seconds
 
 __all__ = ["frame", "move", "pace"]
 
@@ -166,14 +166,8 @@ def _others(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
                 canvas.put(x, row, "–", Ink.DIM)
     if shown < len(rows):
         return
-    apart = {
-        level: max(found) / min(found)
-        for level in levels
-        if len(found := [cycles[level] for _, cycles, _ in rows if level in cycles]) > 1
-    }
-    said = ", ".join(f"{short(level, halves='far' in here)} {times:.1f}" for level, times in apart.items())
     end = room.bottom - (foot - 1 if foot > 2 else 1)
-    canvas.put(room.x, end, f"Longest bar over shortest: {said} times.", Ink.LOOK)
+    canvas.put(room.x, end, f"Longest bar over shortest: {apart_text(m)} times.", Ink.LOOK)
     for row, source in enumerate(sources if foot > 2 else ()):
         by = ", ".join(one.name for one in OTHERS if one.source == source)
         canvas.put(room.x, room.bottom - len(sources) + row, f"◇ {by}: {source.partition(' (')[0]}", Ink.DIM)

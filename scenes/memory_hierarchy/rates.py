@@ -50,8 +50,8 @@ def measure_bandwidth(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) 
 
 
 _READING = (
-    "One block an SM reads over and over, 16 bytes a thread at a time: within the L2 every block the whole footprint,"
-    " beyond it each its own part; bytes read (counted) over median time. "
+    "One block an SM reads over and over, 16 bytes a thread at a time: every block the whole footprint while it is no"
+    " larger than the L2, else each block its own part; bytes read (counted) over median time. "
 )
 
 

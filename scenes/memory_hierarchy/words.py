@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from gpu_explain.scenes.base import Measurement, Words
 from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sizes import KB, MB, rate_text, size_text
@@ -9,6 +11,9 @@ from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, knee_
 from gpu_explain.scenes.memory_hierarchy.loads import middle
 from gpu_explain.scenes.memory_hierarchy.parameters import followed
 from gpu_explain.scenes.memory_hierarchy.published import OTHERS
+
+ANEW = "These are new laps: medians differ a little from step 3's."
+"""Why two steps show two medians for a ring of the same size."""
 
 
 def words(m: Measurement, step: int) -> Words:
@@ -158,13 +163,13 @@ def _distance(m: Measurement) -> Words:
         return Words(
             "The L2 of this GPU shows two halves. An SM reaches the half on its side directly; what that half does not "
             "hold is fetched across the chip from the other one. Three rings: one that a half holds, one that only "
-            f"both hold, one that is too large for all. {spread}",
+            f"both hold, one too large for both. {ANEW} {spread}",
             f"Watch the loads move to the right, from ring to ring: 8 in 10 take {numbers} cycles.",
             shown,
         )
     return Words(
         "On this GPU the L2 shows one level only: whatever it holds is about equally far. Three rings: one far smaller "
-        f"than the L2, one almost as large, one that is too large. {spread}",
+        f"than the L2, one almost as large, one that is too large. {ANEW} {spread}",
         f"Compare the rings: 8 loads in 10 take {numbers} cycles. Only what the L2 misses is far.",
         shown,
     )
@@ -172,7 +177,15 @@ def _distance(m: Measurement) -> Words:
 
 def _bandwidth(m: Measurement) -> Words:
     l1, l2, dram, host = (m.number(f"read.{level}") for level in ("l1", "l2", "dram", "host"))
+    at = m.quantity("read.l2").note
     cuda, triton = m.one_series("read.CUDA"), m.one_series("read.Triton")
+    taken = f"The L2's rate is read {at}, half its size"
+    between = [
+        y for x, y in zip(cuda.x, cuda.y, strict=True) if 1.2 * m.device.shared_per_sm < x < m.device.l2_bytes / 2
+    ]
+    if between and max(between) > 1.1 * l2:
+        taken += ": with less, SMs ask for the same lines at about the same time and get more"
+    taken += "."
     ratios = [b / a for a, b in zip(cuda.y, triton.y, strict=True)]
     alike = (
         "The Triton kernel reads as fast as the CUDA one."
@@ -181,13 +194,31 @@ def _bandwidth(m: Measurement) -> Words:
     )
     apart = f"{l2 / dram:.1f} times what DRAM delivers" if l2 > 1.05 * dram else "no more than DRAM"
     return Words(
-        "Latency is how long one load takes. Bandwidth is how many bytes arrive in a second when thousands of threads "
-        "ask at once. Here all SMs read over and over; what the footprint fits into decides who delivers. " + alike,
-        f"The same stairs, downwards: {rate_text(l1)} from the L1s, {rate_text(l2)} from the L2, {apart}"
+        "Latency is how long one load takes; bandwidth, how many bytes arrive in a second when thousands of threads "
+        f"ask. All SMs read over and over; the footprint decides who delivers. {taken} " + alike,
+        f"The same stairs, downwards: {rate_text(l1)} from the L1s, {rate_text(l2)} from the L2 {at}, {apart}"
         + (f" ({rate_text(dram)})" if l2 > 1.05 * dram else "")
         + f", and {rate_text(host)} from the host.",
         ("read.l1", "read.l2", "read.dram", "read.host", "", "read.roof"),
     )
+
+
+def apart_text(m: Measurement) -> str:
+    """How many times the farthest GPU's distance is the nearest one's, level by level: ``L1 1.2, L2 1.4``."""
+    said = []
+    for level in CACHED:
+        if m.has(f"level.{level}"):
+            found = [m.number(f"level.{level}"), *(one.cycles[level] for one in OTHERS if level in one.cycles)]
+            if len(found) > 1:
+                said.append(f"{short(level, halves=has_halves(m))} {max(found) / min(found):.1f}")
+    return ", ".join(said)
+
+
+def _in_order(m: Measurement) -> bool:
+    """Whether on this GPU and on the others each level is farther than the one before."""
+    here = {level: m.number(f"level.{level}") for level in CACHED if m.has(f"level.{level}")}
+    every = [[cycles[level] for level in CACHED if level in cycles] for cycles in (here, *(o.cycles for o in OTHERS))]
+    return all(near < far for row in every for near, far in pairwise(row))
 
 
 def _others(m: Measurement) -> Words:
@@ -202,7 +233,8 @@ def _others(m: Measurement) -> Words:
     look = (
         f"This GPU is off the beaten track: {listed(outside)}."
         if outside
-        else "Look down the columns: from GPU to GPU the distances hardly change. A new GPU is wider, hardly nearer."
+        else f"Look down the columns, longest bar over shortest: {apart_text(m)} times. "
+        + ("On every GPU the order is the same." if _in_order(m) else "The order is not the same on every GPU.")
     )
     return Words(
         f"Other people measured other GPUs, in cycles: {'; '.join(ranges)}. Their methods differ from each other and "

@@ -180,6 +180,39 @@ def test_seconds_become_minutes() -> None:
     assert as_seconds(7200) == "2.0 hours"
 
 
+@pytest.mark.parametrize(
+    ("mean", "chain", "sum_holds"), [(297.8, 290.7, True), (39.0, 32.0, True), (536.3, 535.8, False)]
+)
+def test_a_sum_is_shown_only_where_it_holds(mean: float, chain: float, sum_holds: bool) -> None:
+    m = _change(measured(), "single", _quantity("single.mean", mean))
+    m = _change(m, "single", _quantity("single.floor", 6.0))
+    m = _change(m, "single", _quantity("single.chain", chain))
+    drawn = " ".join(str(SCENE.frame(m, View(2, 79, 20))).split())
+    assert (f"{mean:.0f} − 6 (clock) ≈ {chain:.0f}" in drawn) is sum_holds
+    assert (f"{mean:.0f} − 6 (clock) = {round(mean) - 6}; in the chain {chain:.0f}, 6 more" in drawn) is not sum_holds
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("width", [60, 70, 79, 110])
+def test_how_much_more_the_l1s_deliver_is_never_cut_off(model: str, width: int) -> None:
+    m = measured(model)
+    times = f"{round(m.number('read.l1') / m.number('read.host')):,}".replace(",", " ")
+    assert f"≈ {times}" in str(SCENE.frame(m, View(4, width, 20)))
+
+
+def test_the_order_of_the_levels_is_said_to_be_the_same_only_where_it_is() -> None:
+    assert "the order is the same" in SCENE.words(measured(), 5).look
+    wrong = _change(measured(), "staircase", _quantity("level.dram", 300.0))
+    assert "the order is the same" not in SCENE.words(wrong, 5).look
+
+
+def test_one_sm_is_no_plural() -> None:
+    series = measured().one_series("by_sm")
+    one = _change(measured(), "distance", _series("by_sm", lambda s: replace(s, x=s.x[:1], y=s.y[:1])))
+    assert f"how many of {len(series.x)} SMs" in str(SCENE.frame(measured(), View(3, 82, 36)))
+    assert "how many of 1 SM;" in str(SCENE.frame(one, View(3, 82, 36)))
+
+
 # Bad data: for each claim a fault that must turn it.
 
 
