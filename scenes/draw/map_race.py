@@ -32,7 +32,7 @@ Entries = Sequence[tuple[str, Ink, str]]
 
 @dataclass(frozen=True)
 class Panel:
-    """One launch among others: its heading, its map, and what is said of it once it is over."""
+    """One launch among others: its heading, its map, what is said of it once it is over, and of its SMs' numbers."""
 
     heading: str
     trace: Trace
@@ -40,6 +40,7 @@ class Panel:
     residents: int
     paint: Painter
     done: str
+    note: str = ""
 
 
 def draw_race(
@@ -64,9 +65,11 @@ def draw_race(
         over = now >= panel.trace.span_ns
         x = canvas.put(part.x, part.y, panel.heading, Ink.STRONG) + 2
         if over:
-            canvas.put(x, part.y, panel.done[: max(part.right - x, 0)], Ink.TEXT)
+            x = canvas.put(x, part.y, panel.done[: max(part.right - x, 0)], Ink.TEXT)
         else:
-            counters(canvas, x, part.y, panel.trace, now, clock=False)
+            x = counters(canvas, x, part.y, panel.trace, now, clock=False)
+        if panel.note and x + 2 + len(panel.note) <= part.right:
+            canvas.right(part.right, part.y, panel.note, Ink.DIM)
         area = part.inside(top=1)
         cells = layout(area, sm_ids(panel.trace, panel.sms), panel.residents)
         first = first or cells
@@ -93,12 +96,13 @@ def _legend(panels: Sequence[Panel], cells: Layout, now: float) -> Entries:
         ]
     if over:
         ran = [sorted({len(blocks) for blocks in panel.trace.by_sm.values()}) for panel in over]
-        counts = max(ran, key=len)
-        entries.append((str(counts[len(counts) // 2]), Ink.WORK_ALT, "blocks that an SM ran"))
-        if len(counts) > 1:
-            entries += [(str(counts[-1]), Ink.LOOK, "most"), (str(counts[0]), Ink.DIM, "fewest")]
-            if len(counts) == 2:
-                entries[-3:] = [(str(counts[1]), Ink.LOOK, "most blocks that an SM ran"), entries[-1]]
+        entries.append(("number", Ink.WORK_ALT, "blocks that an SM ran"))
+        ends = {(counts[0], counts[-1]) for counts in ran}
+        for panel, (least, *_, most) in ((p, c) for p, c in zip(over, ran, strict=True) if len(c) > 1):
+            where = f" on {panel.heading}" if len(ends) > 1 else ""  # unlike maps have ends of their own
+            entries += [(str(most), Ink.LOOK, f"most{where}"), (str(least), Ink.DIM, "fewest")]
+            if not where:
+                break
     return entries
 
 

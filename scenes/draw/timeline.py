@@ -49,8 +49,13 @@ class Lanes:
         """Time onto the cells right of the lane labels."""
         return Scale(0.0, max(self.end_ns, 1.0), max(box.width - LABEL - 1, 1))
 
-    def lane(self, canvas: Canvas, box: Box, y: int, sm: int, ink: Ink = Ink.DIM) -> None:
-        """One SM in one row: height is blocks resident, the ink changes with each round of blocks."""
+    def lane(
+        self, canvas: Canvas, box: Box, y: int, sm: int, ink: Ink = Ink.DIM, *, turns: tuple[str, str] | None = None
+    ) -> None:
+        """One SM in one row: height is blocks resident, the ink changes with each round of blocks.
+
+        With ``turns`` rounds alternate between these two glyphs instead, so that they differ without colour too.
+        """
         canvas.put(box.x, y, f"SM {sm:>3} ", ink)
         scale = self.scale(box)
         cells = _filled(self.trace, sm, scale.cells, self.end_ns)
@@ -64,7 +69,8 @@ class Lanes:
                 canvas.put(x, y, "·", Ink.FAINT)
             else:
                 height = min(max(1, round(count / self.residents * FULL)), FULL)
-                canvas.put(x, y, LOWER_EIGHTHS[height], Ink.WORK_ALT if turn % 2 else Ink.WORK)
+                glyph = turns[turn % 2] if turns else LOWER_EIGHTHS[height]
+                canvas.put(x, y, glyph, Ink.WORK_ALT if turn % 2 else Ink.WORK)
 
     def unfolded(
         self, canvas: Canvas, box: Box, sm: int, *, tail: frozenset[int] = frozenset(), ink: Ink = Ink.STRONG

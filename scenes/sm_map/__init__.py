@@ -16,7 +16,7 @@ STEPS = (
         "The map fills and drains",
         ("all-places-filled", "never-above-the-limit", "a-free-place-is-taken-at-once"),
         "Let it play once without a word, then scrub back to the middle (tab, arrows). Ask what the line looks like "
-        "with blocks of 1024 threads, then choose them. People ask where on the chip SM 0 lies: nobody says. The "
+        "with blocks of 1 024 threads, then choose them. People ask where on the chip SM 0 lies: nobody says. The "
         "number is virtual, and a cell's place on this map means nothing.",
         focus=("kernel", "trace"),
         needs=("launch",),

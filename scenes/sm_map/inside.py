@@ -166,7 +166,8 @@ def _draw_map(m: Measurement, view: View, canvas: Canvas, box: Box, here: Place,
     trace, residents = m.trace("launch"), int(m.number("fit.residents"))
     sms = count_text(int(m.number("fit.sms")))
     stopped = here.depth < 2 and now >= freeze_ns(trace)
-    title = f"STOPPED HALF WAY: WHAT {sms} SMs HOLD" if stopped else f"WHAT {sms} SMs HOLD"
+    held = f"WHAT {sms} SM{'s' * (sms != '1')} HOLD"
+    title = f"STOPPED AT {time_text(now, like=trace.span_ns)}: {held}" if stopped else held
     room = titled(canvas, box, title, origin_of(view, trace))
     counters(canvas, room.x, room.y, trace, now)
     cells: Layout = layout(_map_box(m, view), sm_ids(trace, int(m.number("fit.sms"))), residents)
@@ -285,9 +286,9 @@ def _lane_sentence(m: Measurement, here: Place) -> str:
     thread = here.warp * lanes_ + here.lane
     who = f"Block {count_text(here.block)}, warp {here.warp}, lane {here.lane}"
     if element is None:
-        return f"{who}: no element is left for thread {thread}."
+        return f"{who}: no element is left for thread {count_text(thread)}."
     return (
-        f"{who}: element {count_text(here.block)} × {threads} + {here.warp} × {lanes_} + {here.lane}"
+        f"{who}: element {count_text(here.block)} × {count_text(threads)} + {here.warp} × {lanes_} + {here.lane}"
         f" = {count_text(element)}"
     )
 
@@ -296,7 +297,7 @@ def sm_by_sm(canvas: Canvas, box: Box, trace: Trace, residents: int, now_ns: flo
     """What is left of a tall picture: lanes of the first SMs over time, as the next scene draws them."""
     if box.height < 5:
         return
-    room = titled(canvas, box, "SM BY SM OVER TIME", "height: blocks resident, shade: next round", rule=True)
+    room = titled(canvas, box, "SM BY SM OVER TIME", "height: blocks resident at a time", rule=True)
     # As wide as the time bar above, which leaves room for its last label.
     lanes = Lanes(trace, residents, float(trace.span_ns), now_ns)
     lane_box = Box(room.x, room.y, room.width - len(time_text(trace.span_ns)), 1)
@@ -304,4 +305,5 @@ def sm_by_sm(canvas: Canvas, box: Box, trace: Trace, residents: int, now_ns: flo
     for y, sm in enumerate(shown, room.y):
         lanes.lane(canvas, lane_box, y, sm)
     if len(shown) < len(trace.sms):
-        canvas.put(room.x + 8, room.y + len(shown), f"⋮ {len(trace.sms) - len(shown)} more SMs", Ink.DIM)
+        hidden = len(trace.sms) - len(shown)
+        canvas.put(room.x + 8, room.y + len(shown), f"⋮ {hidden} more SM{'s' * (hidden > 1)}", Ink.DIM)

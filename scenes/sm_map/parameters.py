@@ -14,7 +14,7 @@ MOST_BLOCKS = 100_000
 
 
 def parameters(device: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ...]:
-    """Elements are one block's worth, enough for half of the SMs, and a million; see :func:`resolve`."""
+    """Elements are one block's worth, half as many blocks as SMs, and a million; see :func:`resolve`."""
     sizes = [n for n in (device.warp_size, 256, 1024) if n <= device.threads_per_block]
     threads = int(chosen.get("threads", "256"))
     return (
@@ -24,7 +24,7 @@ def parameters(device: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ..
             (Choice("one-block"), Choice("half-the-SMs"), Choice("million", MILLION)),
             "million",
             typed=(1, MOST_BLOCKS * threads),
-            help="One thread for each: enough for one block, for a block on every other SM, or a million.",
+            help="One thread for each: enough for one block, for half as many blocks as SMs, or a million.",
         ),
         Parameter(
             "threads",

@@ -82,9 +82,9 @@ def _fill(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     over = now >= trace.span_ns
     places = "PLACE FOR A BLOCK" if residents == 1 else "PLACES FOR BLOCKS"
     title = (
-        f"HOW MANY BLOCKS EACH OF {sms} SMs RAN"
+        f"HOW MANY BLOCKS EACH OF {_sms(sms)} RAN"
         if over
-        else f"{sms} SMs × {residents} {places} = {count_text(sms * residents)}"
+        else f"{_sms(sms)} × {residents} {places} = {count_text(sms * residents)}"
     )
     room = titled(canvas, box, title, origin_of(view, trace))
     counters(canvas, room.x, room.y, trace, now)
@@ -122,8 +122,13 @@ def _fill_legend(trace: Trace, cells: Layout, residents: int, *, over: bool) -> 
     least, most = (f(len(blocks) for blocks in trace.by_sm.values()) for f in (min, max))
     none = ("·", Ink.FAINT, "none")
     if most == least:
-        return ((f"{most}", Ink.WORK_ALT, "blocks, each of them the same"), none, name)
+        each = "the block's SM" if trace.blocks == 1 else f"block{'s' * (most > 1)} on each SM that ran any"
+        return ((f"{most}", Ink.WORK_ALT, each), none, name)
     return ((f"{most}", Ink.LOOK, "most"), (f"{least}", Ink.DIM, "fewest"), none, name)
+
+
+def _sms(count: int) -> str:
+    return f"{count} SM{'s' * (count > 1)}"
 
 
 def _drained(m: Measurement) -> str:

@@ -42,7 +42,7 @@ def freeze_ns(trace: Trace) -> float:
 def pace(m: Measurement, step: int) -> Pace:
     """Launches play so that a block lasts three seconds, faster where that would take too long.
 
-    The step inside stops half way through the launch, when there is something to look into.
+    The step inside stops in the middle of the launch, when there is something to look into.
     """
     traces = traces_of(m, step)
     if not traces:
@@ -66,7 +66,7 @@ def now_of(m: Measurement, view: View) -> float:
 def origin_of(view: View, trace: Trace) -> str:
     """Where a picture comes from, for its title."""
     many = "1 block" if trace.blocks == 1 else f"{count_text(trace.blocks)} blocks"
-    return "the previous choice" if view.previous else f"trace of {many} × {trace.threads} threads"
+    return "the previous choice" if view.previous else f"trace of {many} × {count_text(trace.threads)} threads"
 
 
 def fresh_ns(trace: Trace) -> float:

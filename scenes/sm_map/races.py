@@ -65,15 +65,15 @@ def draw_flag(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     fits, more = traces_of(m, FLAG)
     now, held, capacity = now_of(m, view), int(m.number("flag.residents")), int(m.number("flag.capacity"))
     limit, sms = m.quantity("flag.limit").text, int(m.number("flag.capacity")) // int(m.number("flag.residents"))
-    origin = "the previous choice" if view.previous else f"blocks of {fits.threads} threads"
+    origin = "the previous choice" if view.previous else f"blocks of {count_text(fits.threads)} threads"
     room = titled(canvas, box, "EVERY BLOCK WAITS FOR THE LAST BLOCK'S FLAG", origin)
     panels, bars = [], []
-    derived = f"{sms} SMs × {held} place{'s' * (held > 1)}"
+    derived = f"{_some(sms, 'SM')} × {held} place{'s' * (held > 1)}"
     for name, trace, how in (("fits", fits, f" = {derived}"), ("more", more, ", one more than fits")):
         lost, took = int(m.number(f"flag.{name}.timed_out")), time_text(trace.span_ns)
         outcome = m.one_series(f"flag.{name}.outcome").y
         said = f"✗ {count_text(lost)} gave up at the limit, {limit}" if lost else f"✓ all saw it, over after {took}"
-        many = f"{count_text(trace.blocks)} blocks"
+        many = _some(trace.blocks, "block")
         paint = _outcome_painter(trace, outcome, held, now)
         panels.append(Panel(f"{many}{how}:", trace, sms, held, paint, said))
         ended = f"{took}, the limit set here" if lost else took
@@ -104,11 +104,22 @@ def draw_flag(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     _conclude(canvas, Box(room.x, y, room.width, max(room.bottom - y, 0)), said)
 
 
+def _some(count: int, noun: str) -> str:
+    return f"{count_text(count)} {noun}{'s' * (count != 1)}"
+
+
+def _skipped(trace: Trace) -> str:
+    """``8 of SM 0 … 49, 42 skipped``: said where the SMs of a launch are not numbered without gaps."""
+    gaps = trace.sms[-1] - trace.sms[0] + 1 - len(trace.sms)
+    return f"{len(trace.sms)} of SM {trace.sms[0]} … {trace.sms[-1]}, {gaps} skipped" if gaps else ""
+
+
 def _plain_panel(heading: str, trace: Trace, sms: int, residents: int, now: float) -> Panel:
     counts = [len(blocks) for blocks in trace.by_sm.values()]
-    spread = str(counts[0]) if min(counts) == max(counts) else f"{min(counts)} … {max(counts)}"
+    spread = "" if min(counts) == max(counts) else f"{min(counts)} … "
+    done = f"over after {time_text(trace.span_ns)}, {spread}{_some(max(counts), 'block')} an SM"
     paint = totals_painter(trace) if now >= trace.span_ns else residents_painter(trace, residents, now, fresh_ns(trace))
-    return Panel(heading, trace, sms, residents, paint, f"over after {time_text(trace.span_ns)}, {spread} blocks an SM")
+    return Panel(heading, trace, sms, residents, paint, done, _skipped(trace))
 
 
 def draw_twins(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
@@ -166,7 +177,7 @@ def draw_smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     for trace in traces:
         sms = int(trace.name.split(".")[1])
         residents = int(m.number(f"sms.{sms}.capacity")) // sms
-        panels.append(_plain_panel(f"{sms} SMs", trace, sms, residents, now))
+        panels.append(_plain_panel(_some(sms, "SM"), trace, sms, residents, now))
     took = len(panels) + 2 if room.height >= 24 else 0
     kept = 3 if room.height >= 28 else 2 if room.height >= 18 else 0  # for the sentence
     y = _race(m, view, canvas, room.inside(bottom=took + kept), panels)
@@ -181,9 +192,10 @@ def draw_smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         y = draw_running(canvas, Box(room.x, y, room.width, room.bottom - kept - y), panels, now, end)
     if kept and now >= end:
         few, all_ = panels[0], panels[-1]
+        on = [_some(one.sms, "SM") for one in (few, all_)]
         longer = "and more time" if few.trace.span_ns > all_.trace.span_ns else "but no more time"
         said = (
-            f"The same blocks on {few.sms} SMs need {_waves_of(m, few)}, on {all_.sms} SMs {_waves_of(m, all_)}: "
+            f"The same blocks on {on[0]} need {_waves_of(m, few)}, on {on[1]} {_waves_of(m, all_)}: "
             f"fewer places at once, more waves {longer}."
         )
         if not any(m.number(f"sms.{p.sms}.wrong") for p in panels):
@@ -204,21 +216,25 @@ def _waves_said(m: Measurement, panel: Panel) -> str:
     return f"{took}, {count_text(blocks)} ÷ ({panel.sms} × {panel.residents}) {equals} {_waves_of(m, panel)}"
 
 
+WAVES = ("▇", "▒")
+"""One wave and the next, told apart without colour."""
+
+
 def _waves(canvas: Canvas, box: Box, panels: Sequence[Panel], now: float, end: float) -> int:
-    """One SM of each launch over the time of the bar above, its waves in alternating shades; the first free row."""
+    """One SM of each launch over the time of the bar above, its waves in two glyphs by turns; the first free row."""
     if box.height < len(panels) + 2:
         return box.y
     room = titled(
         canvas,
         Box(box.x, box.y, box.width, len(panels) + 2),
         "ONE SM OF EACH, OVER TIME",
-        "each shade a wave: all places filled once",
+        f"{WAVES[0]} {WAVES[1]} by turns: a wave, all places filled once",
         rule=True,
     )
     # As wide as the time bar above, which leaves room for its last label.
     lane_box = Box(room.x, room.y, room.width - len(time_text(end)), 1)
     for y, panel in enumerate(panels, room.y):
         lanes = Lanes(panel.trace, panel.residents, end, now)
-        lanes.lane(canvas, lane_box, y, panel.trace.sms[0])
+        lanes.lane(canvas, lane_box, y, panel.trace.sms[0], turns=WAVES)
         canvas.put(room.x, y, f"of {panel.sms}".ljust(LABEL), Ink.DIM)
     return room.bottom

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_explain.scenes.base import Measurement, Words
-from gpu_explain.scenes.draw.scale import count_text
+from gpu_explain.scenes.draw.scale import count_text, time_text
 
 
 def words(m: Measurement, step: int) -> Words:
@@ -23,8 +23,8 @@ def _fill(m: Measurement) -> Words:
     trace, sms = m.trace("launch"), int(m.number("fit.sms"))
     residents, capacity, blocks = int(m.number("fit.residents")), int(m.number("fit.capacity")), trace.blocks
     paragraph = (
-        f"{_some(int(m.value('elements')), 'element')} at {m.value('threads')} threads a block make "
-        f"{_some(blocks, 'block')}. Each of {sms} SMs has room for {_some(residents, 'block')}, "
+        f"{_some(int(m.value('elements')), 'element')} at {count_text(int(m.value('threads')))} threads a block make "
+        f"{_some(blocks, 'block')}. Each of {_some(sms, 'SM')} has room for {_some(residents, 'block')}, "
     )
     worked = len(trace.sms)
     if blocks > capacity:
@@ -41,11 +41,11 @@ def _fill(m: Measurement) -> Words:
         look = f"One SM works for {m.quantity('launch.span').text}, the other {sms - worked} have nothing to do."
     else:
         paragraph += "so all start at once and nobody waits."
+        got = "a block each" if blocks == worked else "blocks"
         look = (
-            f"See {_some(worked, 'SM')} get {'a block' if blocks == worked else 'blocks'} and {sms - worked} none: "
-            "too small a grid leaves SMs idle."
+            f"See {_some(worked, 'SM')} get {got} and {sms - worked} none: too small a grid leaves SMs idle."
             if worked < sms
-            else f"All {sms} SMs work, and no block had to wait: {count_text(capacity - blocks)} places stayed free."
+            else f"All {sms} SMs work, and no block had to wait: {_some(capacity - blocks, 'place')} stayed free."
         )
     return Words(
         paragraph,
@@ -58,7 +58,7 @@ def _fill(m: Measurement) -> Words:
             "",
             "launch.spread",
             "launch.gap",
-            "launch.duration",
+            *(("launch.duration",) if blocks > 1 else ()),  # a single block lasts as long as all of it
             "launch.span",
             "launch.clock",
         ),
@@ -70,10 +70,10 @@ def _inside(m: Measurement) -> Words:
     last, idle = int(m.number("grid.last")), int(m.number("grid.idle_warps"))
     stay = f"{per_block} warps stay" if per_block > 1 else "one warp stays"
     paragraph = (
-        f"The same launch, half way through. A block's {stay} on its SM; a warp is {width} threads that run "
+        f"The same launch, stopped as it runs. A block's {stay} on its SM; a warp is {width} threads that run "
         f"together, and its {width} lanes have {width} neighbouring elements."
     )
-    total, threads = int(m.value("elements")), m.value("threads")
+    total, threads = int(m.value("elements")), count_text(int(m.value("threads")))
     wrong = total - int(m.number("grid.signed")) + int(m.number("grid.strangers"))
     owned = (
         f"{_some(wrong, 'element')} of {count_text(total)} had another thread than the formula says."
@@ -81,11 +81,10 @@ def _inside(m: Measurement) -> Words:
         else f"Of {_some(total, 'element')} each has its lane: block × {threads} + warp × {width} + lane."
     )
     triton = str(m.value("language")) == "Triton"
-    if idle and not triton:
-        paragraph += (
-            f" The last block has only {_some(last, 'element')}: {_some(idle, 'warp')} "
-            f"{'is' if idle == 1 else 'are'} done after {m.quantity('grid.idle_ns').text}."
-        )
+    if idle:
+        after = time_text(m.number("grid.idle_ns"))
+        does = ("stays" if idle == 1 else "stay") + " for" if triton else ("is" if idle == 1 else "are") + " done after"
+        paragraph += f" The last block has only {_some(last, 'element')}: {_some(idle, 'warp')} {does} {after}."
     return Words(
         paragraph,
         f"Press enter to step in, arrows to choose. {owned}",
@@ -97,7 +96,8 @@ def _inside(m: Measurement) -> Words:
             "grid.strangers",
             "grid.last",
             "grid.idle_warps",
-            "grid.idle_ns",
+            # Microseconds are said in the words: the quantity is in ns, which suits warps that leave at once.
+            *(("grid.idle_ns",) if not idle or m.number("grid.idle_ns") < 1000 else ()),
         ),
     )
 
@@ -112,7 +112,7 @@ def _order(m: Measurement) -> Words:
     if blocks == 1:
         look = f"One block has no order. It ran on SM {trace.sm[0]}; another launch may choose another."
     elif late or elsewhere:
-        by = f", by up to {m.quantity('launch.latest').text}" if late else ""
+        by = f", by up to {time_text(m.number('launch.latest'))}" if late else ""
         look = (
             f"{_some(late, 'block')} of {count_text(blocks)} started after one with a higher number{by}; launched "
             f"again, {'all' if elsewhere == blocks else count_text(elsewhere)} ran on another SM. Rely on neither."
@@ -146,7 +146,8 @@ def _flag(m: Measurement) -> Words:
     paragraph = (
         f"Each block waits here until the last block sets a flag. {_count(m, 'flag.capacity')} blocks fit, all of them "
         "are resident, and the flag comes. With one block more, the last has no place, and all who have one wait for "
-        f"it. So that it ends, they give up after {m.quantity('flag.limit').text}."
+        f"it. So that it ends, they give up after {m.quantity('flag.limit').text}. Sizes are this step's own: of the "
+        "parameters only SMs changes it."
     )
     if not gave_up and lost == capacity:
         look = (
@@ -179,9 +180,10 @@ def _twins(m: Measurement) -> Words:
     cuda, triton = m.trace("twin.CUDA"), m.quantity("twin.Triton.idle")
     wrong = int(m.number("twin.CUDA.wrong") + m.number("twin.Triton.wrong"))
     paragraph = (
-        "A Triton program is a block, its elements are shared out over the threads of its warps. Given as many "
-        f"elements as threads ({cuda.threads}), each thread has the same one as in CUDA: "
+        "A Triton program is a block, its elements shared out over its threads. Given as many "
+        f"elements as threads ({count_text(cuda.threads)}), each thread has the same one as in CUDA: "
         + ("not one differs." if not wrong else f"{_some(wrong, 'element')} differ.")
+        + " This step has its own sizes: only work and SMs change it."
     )
     ratio = m.number("twin.ratio")
     same = 0.9 <= ratio <= 1.1
@@ -229,9 +231,10 @@ def _smaller(m: Measurement) -> Words:
     wrong = int(sum(m.number(f"sms.{n}.wrong") for n in counts))
     shown = tuple(f"sms.{n}.{what}" for n in counts for what in ("capacity", "waves", "span"))
     return Words(
-        about + "The kernel does not notice: the line is longer.",
-        f"{most} SMs are through {count_text(blocks)} blocks after {m.quantity(f'sms.{most}.span').text}, {least} SMs "
-        f"after {m.quantity(f'sms.{least}.span').text}. "
+        about
+        + "The kernel does not notice: the line is longer. Sizes are this step's own: only the language changes it.",
+        f"{_some(most, 'SM')} {'is' if most == 1 else 'are'} through {_some(blocks, 'block')} after "
+        f"{m.quantity(f'sms.{most}.span').text}, {_some(least, 'SM')} after {m.quantity(f'sms.{least}.span').text}. "
         + ("The result is the same." if not wrong else f"{_some(wrong, 'element')} went astray."),
         shown,
     )

@@ -448,3 +448,28 @@ def test_a_wrong_argument_of_the_flag_is_named(wrong: dict[str, Any], named: str
 def test_the_sources_have_the_lines_that_the_steps_point_at(language: str) -> None:
     focus = {name for text in (*grid.sources(language=language), *flag.sources()) for name in text.focus}
     assert {"kernel", "trace", "flag"} <= focus
+
+
+def test_one_block_is_no_plural_and_has_no_range() -> None:
+    m = measured("sms132", (("elements", "one-block"),))
+    shown = [q.text + q.note for name in SM_MAP.words(m, 0).shown if name for q in [m.quantity(name)]]
+    drawn = SM_MAP.frame(m, View(0, 150, 55, seconds=inf)).rows()
+    assert not [text for text in (*shown, *drawn) if re.search(r"(?<![\d …])\b1 (blocks|SMs)\b|10 … 10", text)]
+
+
+def test_maps_of_unlike_launches_name_their_own_most_and_fewest() -> None:
+    m = measured("sms132")
+    (legend,) = [row for row in SM_MAP.frame(m, View(5, 150, 55, seconds=inf)).rows() if "that an SM ran" in row]
+    ends = {}
+    for sms in (8, 40, 132):
+        counts = [len(blocks) for blocks in m.trace(f"sms.{sms}.trace").by_sm.values()]
+        ends[sms] = min(counts), max(counts)
+    for sms, (least, most) in ends.items():
+        assert (f"{most} most on {sms} SMs   {least} fewest" in legend) == (least < most)
+
+
+def test_waves_differ_without_colour() -> None:
+    rows = SM_MAP.frame(measured("sms132"), View(5, 150, 55, seconds=inf)).rows()
+    at = next(y for y, row in enumerate(rows) if "ONE SM OF EACH" in row)
+    assert "▇ ▒" in rows[at]
+    assert all("▇" in row and "▒" in row for row in rows[at + 1 : at + 4])
