@@ -131,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--at", type=float, default=1.0, help="share of each step's pace that has passed, 0 … 1")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
-    source = open_recording(options.replay or "")
+    source = open_recording(options.replay)
     for name in options.scene or [scene.id for scene in all_scenes()]:
         m = default_measurement(source, find_scene(name))
         for size in SIZES:
