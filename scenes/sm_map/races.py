@@ -109,9 +109,9 @@ def _some(count: int, noun: str) -> str:
 
 
 def _skipped(trace: Trace) -> str:
-    """``8 of SM 0 … 49, 42 skipped``: said where the SMs of a launch are not numbered without gaps."""
+    """``SM 0 … 49, 42 skipped``: said where the SMs of a launch are not numbered without gaps."""
     gaps = trace.sms[-1] - trace.sms[0] + 1 - len(trace.sms)
-    return f"{len(trace.sms)} of SM {trace.sms[0]} … {trace.sms[-1]}, {gaps} skipped" if gaps else ""
+    return f"SM {trace.sms[0]} … {trace.sms[-1]}, {gaps} skipped" if gaps else ""
 
 
 def _plain_panel(heading: str, trace: Trace, sms: int, residents: int, now: float) -> Panel:
