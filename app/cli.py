@@ -134,7 +134,11 @@ def _parser() -> argparse.ArgumentParser:
     headless.add_argument("--run-all", action="store_true", help="measure every scene and check every claim")
     headless.add_argument("--strict", action="store_true", help="a surprise and an unchecked law fail too")
     headless.add_argument("--json", metavar="FILE", help="write the report as JSON (- is standard output)")
-    headless.add_argument("--junit", metavar="FILE", help="write the report as JUnit XML (- is standard output)")
+    headless.add_argument(
+        "--junit",
+        metavar="FILE",
+        help="write the report as JUnit XML, a case a measurement and a case a claim (- is standard output)",
+    )
     headless.add_argument("--record", metavar="PATH", help="write a recording: a folder, or a .zip")
     return parser
 

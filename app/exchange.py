@@ -22,7 +22,7 @@ in a recording they are the recorded ones. A number that is not finite is ``null
 
 JUnit: one ``testsuite`` a scene; in it a case ``measured`` (an error when the scene broke) and one case a
 claim. A missed law is a failure, and under ``--strict`` a surprise and an unchecked law are too; a claim that
-was not checked is skipped otherwise.
+was not checked is skipped otherwise. So there are as many cases as measurements and claims, and the root says so.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ from xml.etree import ElementTree as ET
 import msgspec
 
 from gpu_explain import __version__
+from gpu_explain.app.counting import value_text
 from gpu_explain.app.report import wanted_text
 from gpu_explain.app.verify import Check, Result, Run, fails
-from gpu_explain.scenes.base import Claim, Nature, Outcome, number_text
+from gpu_explain.scenes.base import Claim, Nature, Outcome
 
 SCHEMA = 1
 """Goes up when a field changes its meaning or goes; a new field leaves it."""
@@ -67,7 +68,9 @@ def to_json(run: Run, *, strict: bool) -> bytes:
 
 def to_junit(run: Run, *, strict: bool) -> bytes:
     """The run as JUnit XML, with a newline at its end."""
-    root = ET.Element("testsuites", name="gpu-explain", time=f"{run.seconds:.3f}")
+    checks = [check for result in run.results for check in result.checks]
+    counted = f"gpu-explain: measurements {len(checks)}, claims {sum(len(check.claims) for check in checks)}"
+    root = ET.Element("testsuites", name=counted, time=f"{run.seconds:.3f}")
     for result in run.results:
         _suite(root, run, result, strict=strict)
     if run.problem is not None:
@@ -154,7 +157,7 @@ def _cases(suite: ET.Element, result: Result, check: Check, *, strict: bool) -> 
 
 
 def _judge(case: ET.Element, claim: Claim, *, strict: bool) -> None:
-    value = "–" if claim.value is None else f"{number_text(claim.value)} {claim.unit}".strip()
+    value = "–" if claim.value is None else value_text(claim.value, claim.unit)
     said = f"{claim.text}: {value}, wanted {wanted_text(claim)} ({claim.why})"
     if fails(claim, strict=strict):
         kind = "law" if claim.nature is Nature.LAW else "expectation"

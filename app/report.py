@@ -6,12 +6,14 @@ what a colour says.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from textwrap import wrap
 from typing import TextIO
 
 from gpu_explain import __version__
+from gpu_explain.app.counting import value_text
 from gpu_explain.app.verify import Check, Result, Run, fails
 from gpu_explain.scenes.base import Claim, Device, Kind, Measurement, Outcome, Problem, number_text
 from gpu_explain.scenes.base.plain import visible
@@ -138,7 +140,9 @@ def summary(run: Run, *, strict: bool) -> Iterator[Line]:
         yield [(f"Not in this recording: {', '.join(run.absent)}", "dim")]
     if run.unknown:
         yield [(f"In this recording, but no scenes of this gpu-explain: {', '.join(run.unknown)}", "bold yellow")]
+    yield from _unchecked_lines(run)
     claims = sum(len(check.claims) for result in run.results for check in result.checks)
+    measurements = sum(len(result.checks) for result in run.results)
     counts = {outcome: sum(result.count(outcome, every=True) for result in run.results) for outcome in Outcome}
     said = [f"{counts[Outcome.HELD]} held"]
     said += [f"{counts[o]} {_name(o, counts[o])}" for o in Outcome if o is not Outcome.HELD and counts[o]]
@@ -149,8 +153,9 @@ def summary(run: Run, *, strict: bool) -> Iterator[Line]:
     # What a recording says about compiling happened elsewhere and earlier.
     spent = f" ({run.opening:.1f} s opening, {compiling:.1f} s compiling)" if run.live else ""
     remark = f" ({strictly.value} with --strict)" if strictly != code else ""
+    counted = ((len(run.results), "scene"), (measurements, "measurement"), (claims, "claim"))
     yield [
-        (f"{_count(len(run.results), 'scene')}, {_count(claims, 'claim')}: {', '.join(said)}", "bold"),
+        (f"{', '.join(_count(number, thing) for number, thing in counted)}: {', '.join(said)}", "bold"),
         (f" · {run.seconds:.1f} s{spent} · exit {code.value}{remark}", ""),
     ]
 
@@ -162,7 +167,10 @@ def wanted_text(claim: Claim) -> str:
         return f"≤ {number_text(high or 0)}"
     if high is None:
         return f"≥ {number_text(low)}"
-    return number_text(low) if low == high else f"{number_text(low)} … {number_text(high)}"
+    if low == high:
+        return number_text(low)
+    ends = number_text(low), number_text(high)
+    return " … ".join(ends if ends[0] != ends[1] else (f"{low:g}", f"{high:g}"))
 
 
 def claim_kind(m: Measurement | None, claim: Claim) -> Kind | None:
@@ -186,7 +194,7 @@ def claim_kind(m: Measurement | None, claim: Claim) -> Kind | None:
 def _claim_lines(check: Check, claim: Claim, *, strict: bool, indent: str = "     ") -> Iterator[Line]:
     outcome = claim.outcome
     kind = claim_kind(check.measurement, claim)
-    value = "–" if claim.value is None else " ".join(filter(None, (number_text(claim.value), claim.unit)))
+    value = "–" if claim.value is None else value_text(claim.value, claim.unit)
     glyph = f"{kind.glyph} " if kind and claim.value is not None else "  "
     nature = "" if outcome is Outcome.HELD else f" ({claim.nature.value})"
     style = "" if outcome is Outcome.HELD else _STYLES[outcome]
@@ -218,8 +226,10 @@ def _other_lines(result: Result, *, strict: bool) -> Iterator[Line]:
     if not others:
         return
     claims = [claim for check in others for claim in check.claims]
-    held = sum(claim.outcome is Outcome.HELD for claim in claims)
-    yield [(f"     at {_count(len(others), 'other choice')}: {held} of {_count(len(claims), 'claim')} held", "dim")]
+    counts = {outcome: sum(claim.outcome is outcome for claim in claims) for outcome in Outcome}
+    said = [f"{counts[Outcome.HELD]} of {_count(len(claims), 'claim')} held"]
+    said += [f"{counts[o]} {_name(o, counts[o])}" for o in Outcome if o is not Outcome.HELD and counts[o]]
+    yield [(f"     at {_count(len(others), 'other choice')}: {', '.join(said)}", "dim")]
     for check in others:
         wrong = [claim for claim in check.claims if claim.outcome in {Outcome.MISSED, Outcome.SURPRISE}]
         if not wrong and check.problem is None:
@@ -229,6 +239,18 @@ def _other_lines(result: Result, *, strict: bool) -> Iterator[Line]:
             yield from _problem_lines(check.problem)
         for claim in wrong:
             yield from _claim_lines(check, claim, strict=strict, indent="       ")
+
+
+def _unchecked_lines(run: Run) -> Iterator[Line]:
+    """Which claims were not checked, at any choice, and how often: those with the same reason on one line."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for result in run.results:
+        for claim in (claim for check in result.checks for claim in check.claims):
+            if claim.outcome is Outcome.NOT_CHECKED:
+                found.setdefault((result.scene.id, claim.unchecked), Counter())[claim.id] += 1
+    for (scene, why), ids in found.items():
+        named = ", ".join(f"{id} ({count} ×)" if count > 1 else id for id, count in ids.items())
+        yield [(f"Not checked in {scene}: {named}: {why}", "dim")]
 
 
 def _difference(default: Check, check: Check) -> str:

@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from gpu_explain.app.counting import value_text
 from gpu_explain.app.exchange import to_json, to_junit
 from gpu_explain.app.exits import Exit
 from gpu_explain.app.live import Limits, LiveSource
@@ -129,7 +130,7 @@ def test_the_table_shows_each_claim_with_its_value_and_what_was_wanted() -> None
     assert "gpu-explain 0.1.0 · Made-up GPU · driver 999.1 · torch 2.0 · triton 3.0 · 2026-11-29 21:40" in text
     line = next(line for line in text.splitlines() if "It is so" in line)
     assert line.split() == ["✓", "It", "is", "so", "●", "5.00", "µs", "wanted", "1.00", "…", "10.00"]
-    assert "1 scene, 1 claim: 1 held · 2.0 s (0.5 s opening, 0.2 s compiling) · exit 0" in text
+    assert "1 scene, 1 measurement, 1 claim: 1 held · 2.0 s (0.5 s opening, 0.2 s compiling) · exit 0" in text
 
 
 def test_what_did_not_hold_comes_with_its_reasons() -> None:
@@ -138,6 +139,7 @@ def test_what_did_not_hold_comes_with_its_reasons() -> None:
     assert "! It is so (expectation)" in text
     assert "most likely: a hot day" in text
     assert "not checked: CUPTI was refused" in text
+    assert "Not checked in tiny: c: CUPTI was refused" in text
     assert "wanted because arithmetic" in text
     assert "see x.py" in text
     assert "4 claims: 1 held, 1 failed, 1 surprise, 1 not checked" in text
@@ -285,6 +287,28 @@ def test_junit_has_a_case_a_claim_and_counts_them() -> None:
     failure = suite.find("testcase/failure")
     assert failure is not None
     assert "law missed: It is so: 11.00 µs, wanted 1.00 … 10.00 (arithmetic)" in (failure.get("message") or "")
+
+
+def test_junit_says_how_its_cases_are_counted() -> None:
+    root = ET.fromstring(to_junit(run_of(result(HELD, MISSED, others=(HELD,))), strict=False))
+    assert root.get("name") == "gpu-explain: measurements 2, claims 3"
+    assert root.get("tests") == "5"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "said"),
+    [
+        (1, "SMs", "1 SM"),
+        (2.0, "kernels", "2 kernels"),
+        (1.0, "kernels (the most)", "1 kernel (the most)"),
+        (1.0, "of its block's time", "1.00 of its block's time"),
+        (2.5, "waves", "2.50 waves"),
+        (3.0, "µs", "3.00 µs"),
+        (float("nan"), "blocks", "nan blocks"),
+    ],
+)
+def test_counts_are_whole_and_one_is_singular(value: float, unit: str, said: str) -> None:
+    assert value_text(value, unit) == said
 
 
 def test_strict_junit_fails_surprises_and_unchecked_laws() -> None:

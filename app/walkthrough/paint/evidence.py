@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gpu_explain.app.counting import value_text
 from gpu_explain.app.walkthrough.paint.text import EMPTY, KIND_INKS, Row, clip, paragraph
 from gpu_explain.scenes.base import Claim, Kind, Nature, Outcome, Problem, Quantity, Series, Trace, number_text
 from gpu_explain.scenes.draw.ink import Ink
@@ -17,6 +18,12 @@ KINDS = {
     Kind.PUBLISHED: "published",
 }
 """Each kind of number in words."""
+
+
+def kind_words(kind: Kind, live: bool) -> str:
+    """A kind of number in words; what a recording holds was measured in another run than this one."""
+    return KINDS[kind] if live or kind is not Kind.MEASURED else "measured in the recorded run"
+
 
 OUTCOME_INKS = {
     Outcome.HELD: Ink.GOOD,
@@ -48,20 +55,21 @@ def list_row(what: Evidence, chosen: bool, width: int) -> Row:
     return mark, ("✗", Ink.BAD), (f" {clip(what.what, room)}", ink)
 
 
-def detail_rows(what: Evidence, names: Mapping[str, str], width: int) -> list[Row]:
+def detail_rows(what: Evidence, names: Mapping[str, str], width: int, live: bool) -> list[Row]:
     """Everything known about one number, claim, curve, trace or fault.
 
     Args:
         what: The thing.
         names: Labels by name, for its inputs.
         width: Cells a row may take.
+        live: Whether it was measured in this run.
     """
     if isinstance(what, Quantity):
-        return _quantity(what, names, width)
+        return _quantity(what, names, width, live)
     if isinstance(what, Claim):
         return _claim(what, names, width)
     if isinstance(what, Series):
-        return _series(what, names, width)
+        return _series(what, names, width, live)
     if isinstance(what, Trace):
         return _trace(what, width)
     rows = paragraph(what.sentence, width, Ink.TEXT)
@@ -79,10 +87,10 @@ def _fact(label: str, text: str, width: int) -> list[Row]:
     return paragraph(text, width, Ink.TEXT, f"{label:<10}", " " * 10, Ink.DIM)
 
 
-def _quantity(q: Quantity, names: Mapping[str, str], width: int) -> list[Row]:
+def _quantity(q: Quantity, names: Mapping[str, str], width: int, live: bool) -> list[Row]:
     rows: list[Row] = [
         *paragraph(q.label, width, Ink.STRONG),
-        ((q.kind.glyph, KIND_INKS[q.kind]), (f" {q.text}", Ink.STRONG), (f"   {KINDS[q.kind]}", Ink.DIM)),
+        ((q.kind.glyph, KIND_INKS[q.kind]), (f" {q.text}", Ink.STRONG), (f"   {kind_words(q.kind, live)}", Ink.DIM)),
         EMPTY,
     ]
     if q.method:
@@ -185,9 +193,8 @@ def _claim(claim: Claim, names: Mapping[str, str], width: int) -> list[Row]:
         ),
         EMPTY,
     ]
-    unit = f" {claim.unit}" if claim.unit else ""
     if claim.value is not None:
-        rows += _fact("found", f"{number_text(claim.value)}{unit}", width)
+        rows += _fact("found", value_text(claim.value, claim.unit), width)
     else:
         rows += _fact("unchecked", claim.unchecked, width)
     rows += _fact("wanted", wanted(claim), width)
@@ -202,13 +209,13 @@ def _claim(claim: Claim, names: Mapping[str, str], width: int) -> list[Row]:
     return rows
 
 
-def _series(series: Series, names: Mapping[str, str], width: int) -> list[Row]:
+def _series(series: Series, names: Mapping[str, str], width: int, live: bool) -> list[Row]:
     rows: list[Row] = [
         *paragraph(series.title, width, Ink.STRONG),
         (
             (series.kind.glyph, KIND_INKS[series.kind]),
             (f" {len(series.x)} points", Ink.TEXT),
-            (f"   {KINDS[series.kind]}", Ink.DIM),
+            (f"   {kind_words(series.kind, live)}", Ink.DIM),
         ),
         EMPTY,
         *paragraph(series.method, width),

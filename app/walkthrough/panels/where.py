@@ -36,12 +36,14 @@ class Where:
         at: Index of the chosen one.
         top: First line of its detail.
         device: Which GPU, when, and which versions.
+        live: Whether it was measured in this run.
     """
 
     entries: tuple[Entry, ...]
     device: str
     at: int = 0
     top: int = 0
+    live: bool = False
 
     @staticmethod
     def of(state: State) -> Where:
@@ -55,7 +57,7 @@ class Where:
             add("WHAT WENT WRONG", [state.problem])
         m = state.drawable or state.shown
         if m is None:
-            return Where(tuple(entries), "")
+            return Where(tuple(entries), "", live=state.live)
         words = Guarded(state.scene).words(m, state.step)
         shown = words.shown if isinstance(words, Words) else ()
         # One entry a name, in the order of the screen.
@@ -70,7 +72,7 @@ class Where:
             add("OTHER CLAIMS OF THE SCENE", [c for c in claims if c.id not in mine])
         add("CURVES AND TRACES", _curves(m))
         add("OTHER NUMBERS", [q for name, q in quantities.items() if name not in shown])
-        return Where(tuple(entries), _device(m))
+        return Where(tuple(entries), _device(m), live=state.live)
 
     def paint(self, width: int, height: int) -> Canvas:
         """The list on the left, the chosen one's evidence on the right; one below the other when narrow."""
@@ -88,7 +90,7 @@ class Where:
         canvas.fill(left + 2, 2, 1, lines, "│", Ink.FAINT)
         canvas.put(left + 2, 1, "┬", Ink.FAINT)
         canvas.put(left + 2, height - 2, "┴", Ink.FAINT)
-        detail = detail_rows(self.entries[self.at].what, self._names(), self._right(width))
+        detail = detail_rows(self.entries[self.at].what, self._names(), self._right(width), self.live)
         start = min(self.top, max(len(detail) - lines, 0))
         put_rows(canvas, left + 4, 2, detail[start : start + lines])
         scroll_mark(canvas, width - 1, 2, lines, start, len(detail))
@@ -102,7 +104,7 @@ class Where:
             return self
         if key in ("pagedown", "pageup", "space"):
             lines = height - 4
-            total = len(detail_rows(self.entries[self.at].what, self._names(), self._right(width)))
+            total = len(detail_rows(self.entries[self.at].what, self._names(), self._right(width), self.live))
             return replace(self, top=page(key, self.top, total - lines, lines) or 0)
         at = page(key, self.at, len(self.entries) - 1, height - 4)
         return self if at is None else replace(self, at=at, top=0)
