@@ -46,8 +46,8 @@ def _examine(machine: Machine, deep: bool, progress: Callable[[str], None], deep
     checks += package_checks(machine, asked.driver, packages)
     checks += compiler_checks(machine, asked.driver, packages)
     checks += [*cache_checks(machine), *variable_checks(machine)]
-    if not deep:
-        checks += profiler_checks()
+    if not deep or asked.driver is None:
+        checks += profiler_checks(deep)
     checks += terminal_checks(machine)
     if not asked.gpu_here:
         checks = [_spared(check) for check in checks]

@@ -109,9 +109,10 @@ def variable_checks(machine: Machine) -> Iterator[Check]:
         yield found("variables", Group.VARIABLES, "none that spoils a measurement is set")
 
 
-def profiler_checks() -> Iterator[Check]:
-    """Without launching something, nobody knows."""
-    yield unknown("profiler", Group.PROFILER, "CUPTI is tried by --deep")
+def profiler_checks(deep: bool = False) -> Iterator[Check]:
+    """Without launching something, nobody knows; ``deep`` when something should have been and could not be."""
+    said = "CUPTI was not tried: there is no GPU to launch on" if deep else "CUPTI is tried by --deep"
+    yield unknown("profiler", Group.PROFILER, said)
 
 
 def terminal_checks(machine: Machine) -> Iterator[Check]:
