@@ -38,7 +38,10 @@ _PAGE = "The next step or the one before, whatever has the focus. Clickers send 
 _ARROWS = "The next step or the one before; in the parameters and the picture they move there."
 _UP_DOWN = "Another parameter; in the picture they move there; else the words scroll where they do not fit."
 _TAB = "To the parameters, then into the picture, then back to the steps; with shift the other way round."
-_ESCAPE = "Steps out, cancels a measurement, closes a notice. It never quits."
+_ESCAPE = (
+    "Steps out, cancels a measurement, closes a notice; with nothing left to step out of it leads to the start, "
+    "and from there back (not while presenting). It never quits."
+)
 
 ACTIONS: tuple[Action, ...] = (
     Action("step(1)", ("pagedown",), "PgDn", "next step", _PAGE, WALK, "PgDn PgUp"),
@@ -85,6 +88,9 @@ ACTIONS: tuple[Action, ...] = (
 )
 """Everything the walkthrough can be asked to do, in the order the help shows it."""
 
+
+ALWAYS_SHOWN = frozenset({"?", "q", "Esc"})
+"""Keys that the footer names however small the screen is, as people read them."""
 
 KEYS: dict[str, str] = {key: action.id for action in ACTIONS for key in action.keys}
 """For each key the action behind it."""

@@ -92,7 +92,7 @@ class Walkthrough(App[int]):
         self.scenes: tuple[Scene, ...] = ()
         self._find_scenes = scenes if callable(scenes) else lambda: scenes
         self._first = scene
-        self._presenting = presenting
+        self.presenting = presenting
         self._given_notice = self._notice = notice
         self.fault: Exception | None = None
         """What ended the app, when it was a mistake of its own."""
@@ -241,7 +241,7 @@ class Walkthrough(App[int]):
 
     def to_start(self, force: bool = False) -> None:
         """The start screen above the walk; in front of a room only when asked for by name."""
-        if (self._presenting and not force) or self._start is not None:
+        if (self.presenting and not force) or self._start is not None:
             return
         ids = [scene.id for scene in self.scenes]
         at = ids.index(self._walk.state.scene.id) if self._walk is not None else self._first_showable()

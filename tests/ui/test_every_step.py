@@ -12,7 +12,9 @@ from gpu_explain.app.walkthrough.guard import Guarded
 from gpu_explain.app.walkthrough.paint.layout import Room, divide
 from gpu_explain.app.walkthrough.paint.text import wrap
 from gpu_explain.app.walkthrough.paint.walk import Stage, still_tiles
+from gpu_explain.app.walkthrough.panels import Answer, Go
 from gpu_explain.app.walkthrough.panels.code import Code
+from gpu_explain.app.walkthrough.panels.goto import GoTo
 from gpu_explain.app.walkthrough.panels.prose import Notes
 from gpu_explain.app.walkthrough.panels.where import Where
 from gpu_explain.app.walkthrough.state import Face, Focus, State, to_step
@@ -137,4 +139,25 @@ def test_every_focus_can_be_shown(scene: Scene, step: int) -> None:
     for focus in Focus:
         for row in range(len(state.parameters)):
             shown = str(whole(replace(state, focus=focus, row=row), STAGE, (120, 40)))
-            assert ("Esc" in shown.splitlines()[-1]) == (focus is not Focus.STEPS)
+            keys = shown.splitlines()[-1]
+            assert "Esc" in keys
+            assert ("Esc start" in keys) == (focus is Focus.STEPS)
+
+
+def test_a_scene_is_found_by_all_digits_of_its_number() -> None:
+    scenes = all_scenes()
+    for scene in scenes:
+        index: Answer = GoTo.of(scenes, {}, scenes[0].id, 0)
+        for digit in str(scene.number):
+            assert isinstance(index, GoTo)
+            index = index.key(digit, 80, 24)
+        assert isinstance(index, GoTo)
+        assert index.key("enter", 80, 24) == Go(scene.id, 0)
+
+
+@steps
+def test_the_way_out_and_the_help_fit_on_a_small_screen(scene: Scene, step: int) -> None:
+    state = state_of(scene, step, measured(scene, "sms132"))
+    for focus in Focus:
+        keys = str(whole(replace(state, focus=focus), STAGE, (80, 24))).splitlines()[-1]
+        assert all(said in keys for said in ("? help", "q quit", "Esc "))

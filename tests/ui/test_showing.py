@@ -210,7 +210,7 @@ async def test_speaker_notes() -> None:
 
 async def test_the_legend_is_always_there() -> None:
     async with walking() as it:
-        for kind in ("● run", "○ computed", "□ driver", "◇ publ."):
+        for kind in ("● measured", "○ comp.", "□ driver", "◇ publ."):
             assert kind in it.text
 
 

@@ -289,12 +289,15 @@ def _quantity(q: Quantity, pad: int, width: int, aligned: bool) -> list[Row]:
 
 def legend_rows(width: int) -> list[Row]:
     """What the four glyphs mean, on one line."""
-    names = {Kind.MEASURED: "run", Kind.COMPUTED: "computed", Kind.REPORTED: "driver", Kind.PUBLISHED: "published"}
+    names = {Kind.MEASURED: "measured", Kind.COMPUTED: "computed", Kind.REPORTED: "driver", Kind.PUBLISHED: "published"}
     row: Row = ()
     for kind, name in names.items():
         row += ((kind.glyph, KIND_INKS[kind]), (f" {name}  ", Ink.DIM))
-    if length(row) > width:
-        row = tuple((text.replace("published", "publ.").replace("  ", " "), ink) for text, ink in row)
+    for words in ({"published": "publ.", "  ": " "}, {"computed": "comp."}, {"publ.": "pub."}):
+        if length(row) - len(row[-1][0]) + len(row[-1][0].rstrip()) <= width:
+            break
+        for long, short in words.items():
+            row = tuple((text.replace(long, short), ink) for text, ink in row)
     return [row]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from gpu_explain.app.walkthrough.paint.text import Row, bar, clip, length, paragraph, put_row, put_rows
 from gpu_explain.scenes.base import Problem
 from gpu_explain.scenes.draw.canvas import Canvas
@@ -63,11 +65,15 @@ def _trail(trail: tuple[str, ...], room: int) -> Row:
     return ((clip(trail[-1], max(room, 0)), Ink.TITLE),)
 
 
-def put_keys(canvas: Canvas, y: int, pairs: list[tuple[str, str]]) -> None:
-    """Keys and what they do, as many as fit: with words first, at last bare keys are left out."""
+def put_keys(canvas: Canvas, y: int, pairs: list[tuple[str, str]], always: Collection[str] = ()) -> None:
+    """Keys and what they do, as many as fit; room is kept for the keys in ``always``, the others give way."""
     x = 1
+    kept = sum(len(key) + len(word) + 3 for key, word in pairs if key in always)
     for key, word in pairs:
-        if x + len(key) + 1 + len(word) > canvas.width - 1:
+        cells = len(key) + 1 + len(word)
+        if key in always:
+            kept -= cells + 2
+        if x + cells + kept > canvas.width - 1:
             continue
         x = canvas.put(x, y, key, Ink.STRONG) + 1
         x = canvas.put(x, y, word, Ink.DIM) + 2

@@ -155,7 +155,13 @@ def _scrolled(canvas: Canvas, left: int, top: int, rows: list[Row], here: int, r
     """Rows around the chosen one; what lies above and below is signalled."""
     lines = bottom - top
     first = min(max(here - lines // 3, 0), max(len(rows) - lines, 0))
-    put_rows(canvas, left, top, rows[first : first + lines], right)
+    shown = rows[first : first + lines]
+    # A mark has its line to itself: words beside it would be cut off.
+    if shown and first + lines < len(rows):
+        shown[-1] = EMPTY
+    if shown and first:
+        shown[0] = EMPTY
+    put_rows(canvas, left, top, shown, right)
     if first + lines < len(rows):
         canvas.right(right, bottom - 1, " ▼ more ", Ink.LOOK)
     if first:

@@ -26,12 +26,14 @@ class Stage:
         label: The source's label.
         opening: What to say while there is no GPU yet.
         offered: Whether the source offers a set of choices for this scene.
+        presenting: Whether ``Esc`` stays in the scene.
     """
 
     scene: str
     label: str
     opening: str
     offered: Offered
+    presenting: bool = False
 
 
 def layout_of(state: State, width: int, height: int) -> Layout:
@@ -61,7 +63,8 @@ def still_tiles(state: State, stage: Stage, now: float, width: int, height: int)
         tiles.append(Tile(0, layout.top, words.canvas))
     if state.problem is not None:
         tiles.append(Tile(0, layout.bottom, notice(state.problem, width, cross)))
-    tiles.append(Tile(0, height - 2, footer(state, layout, stage.offered, now, _pace_row(state, layout))))
+    pace = _pace_row(state, layout)
+    tiles.append(Tile(0, height - 2, footer(state, layout, stage.offered, now, pace, stage.presenting)))
     return tuple(tiles), words.hidden if words else 0
 
 

@@ -37,10 +37,12 @@ class GoTo:
     Attributes:
         places: All lines.
         at: Index of the chosen line.
+        typed: Digits of a scene's number typed so far.
     """
 
     places: tuple[Place, ...]
     at: int
+    typed: str = ""
 
     @staticmethod
     def of(scenes: Sequence[Scene], why_not: dict[str, str], scene: str, step: int) -> GoTo:
@@ -62,7 +64,7 @@ class GoTo:
     def paint(self, width: int, height: int) -> Canvas:
         """The index around the chosen line."""
         keys = [("↑↓", "choose"), ("enter", "go there"), ("0…9", "scene by number"), ("Esc g", "close")]
-        canvas = sheet(width, height, "Go to", "", keys)
+        canvas = sheet(width, height, "Go to", f"scene {self.typed}" if self.typed else "", keys)
         lines = height - 4
         top = min(max(self.at - lines // 2, 0), max(len(self.places) - lines, 0))
         for y, place in enumerate(self.places[top : top + lines], start=2):
@@ -85,12 +87,20 @@ class GoTo:
             place = self.places[self.at]
             return place.go if place.go and not place.why_not else self
         if key.isdigit():
-            starts = (i for i, p in enumerate(self.places) if p.depth == 1 and p.text.startswith(key))
-            return replace(self, at=next(starts, self.at))
+            return self._digit(key)
         at = page(key, self.at, len(self.places) - 1, height - 4)
         if at is None:
             return self
         step = 1 if at >= self.at else -1
         while self.places[at].go is None and 0 < at < len(self.places) - 1:
             at += step
-        return replace(self, at=at if self.places[at].go else self.at)
+        return replace(self, at=at if self.places[at].go else self.at, typed="")
+
+    def _digit(self, key: str) -> GoTo:
+        """The scene whose number the digits are, or begin; digits that begin none begin anew."""
+        numbers = [(i, p.text.partition(" ")[0]) for i, p in enumerate(self.places) if p.depth == 1]
+        for typed in (self.typed + key, key):
+            begun = [(number != typed, i) for i, number in numbers if number.startswith(typed)]
+            if begun:
+                return replace(self, at=min(begun)[1], typed=typed)
+        return replace(self, typed="")

@@ -55,7 +55,7 @@ class Help:
 
 
 GLYPHS = {
-    Kind.MEASURED: "Measured in this run, or arithmetic on measured times with counted bytes.",
+    Kind.MEASURED: "Measured in the run shown, or arithmetic on measured times with counted bytes.",
     Kind.COMPUTED: "Computed from sizes and limits.",
     Kind.REPORTED: "Reported by the driver.",
     Kind.PUBLISHED: "Published elsewhere; the source is named.",

@@ -89,7 +89,7 @@ class Walk(Keyed[None]):
             def offered(chosen: Mapping[str, str]) -> bool:
                 return source.offered(scene, chosen)
 
-            self._stage = Stage(*known, offered)
+            self._stage = Stage(*known, offered, self.host.presenting)
         return self._stage
 
     def on_resize(self) -> None:
