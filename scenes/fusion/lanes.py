@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from math import inf
 
 from gpu_explain.scenes.base import Measurement, number_text
 from gpu_explain.scenes.draw.bars import Bar, labelled_bars
-from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled, wrap
+from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.pieces import Piece, draw_pieces
@@ -17,6 +16,7 @@ from gpu_explain.scenes.draw.trips import Journey, Stop, Trip, draw_journey
 from gpu_explain.scenes.fusion.claims import rival
 from gpu_explain.scenes.fusion.curves import speedups
 from gpu_explain.scenes.fusion.inks import EAGER, FUSED, OTHER
+from gpu_explain.scenes.fusion.kernel_names import does, numbered, short_name
 from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, ITEM
 from gpu_explain.scenes.fusion.parameters import NAMES, about
 
@@ -338,65 +338,6 @@ def _recorded_lane(m: Measurement, name: str, me: str, end: float, width: int, l
     below = tuple(
         line
         for at, (y, kernel) in enumerate(zip(ran.y, full, strict=True))
-        for line in _named(at + 1, clock_text(y * 1e3, end), short_name(kernel), width, lines)
+        for line in numbered(at + 1, clock_text(y * 1e3, end), short_name(kernel), width, lines)
     )
     return Lane(NAMES[name], legs, said=_kernels(len(full)), below=below, strong=name in ("eager", me))
-
-
-def does(name: str) -> str:
-    """Which of the line's operations a kernel's name names; empty when it names none.
-
-    torch's relu is a clamp from below.
-
-    >>> does("triton_poi_fused_add_relu_0"), does("launch_clamp_scalar(Scalar)"), does("copy_kernel")
-    ('add, relu', 'relu', '')
-    """
-    found = [("add", r"add"), ("relu", r"relu|clamp|threshold")]
-    return ", ".join(operation for operation, pattern in found if re.search(pattern, name, re.IGNORECASE))
-
-
-def _named(number: int, took: str, name: str, width: int, lines: int) -> tuple[str, ...]:
-    """A kernel's number, time and name, the name broken into lines; what is beyond them is cut with ``…``."""
-    head = f"{number} {took:>9}  "
-    pieces = wrap(name, max(width - len(head), 8))
-    shown = pieces[:lines]
-    if len(shown) < len(pieces):
-        # As much of the rest as the last line takes: the words of a template are long.
-        rest = " ".join(pieces[lines - 1 :])
-        shown[-1] = _cut(rest, max(width - len(head), 8) - 1) + "…"
-    return tuple((head if at == 0 else " " * len(head)) + piece for at, piece in enumerate(shown))
-
-
-_PART = re.compile(r"::|, ")
-"""Behind these a part of a C++ name ends."""
-
-
-def _cut(name: str, most: int) -> str:
-    """A name's beginning, ``most`` characters at the most, up to the end of a part of it where there is one.
-
-    >>> _cut("Limits::operator()() const", 13), _cut("add_relu_kernel", 6)
-    ('Limits::', 'add_re')
-    """
-    ends = [found.end() for found in _PART.finditer(name) if found.end() <= most]
-    return name[: ends[-1]] if ends and len(name) > most else name[:most]
-
-
-_NOISE = re.compile(r"at::native::|\(anonymous namespace\)::|at::|c10::|std::|^void ")
-_LAST_ARGUMENTS = re.compile(r"\([^()]*\)$")
-
-
-def short_name(name: str) -> str:
-    """A kernel's name without what says nothing: namespaces, ``void``, the list of arguments.
-
-    >>> short_name("void at::native::vectorized_elementwise_kernel<4, at::native::Add<float> >(int, float)")
-    'vectorized_elementwise_kernel<4, Add<float>>'
-    """
-    short = _NOISE.sub("", name)
-    if short.endswith(")"):
-        depth = 0
-        for at in range(len(short) - 1, -1, -1):
-            depth += (short[at] == ")") - (short[at] == "(")
-            if depth == 0:
-                short = short[:at]
-                break
-    return re.sub(r"\s+>", ">", short).strip()

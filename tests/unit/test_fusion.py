@@ -11,7 +11,7 @@ import pytest
 
 from gpu_explain.scenes.base import Findings, Measurement, Nature, Outcome, Quantity, Series, View
 from gpu_explain.scenes.draw.canvas import Canvas
-from gpu_explain.scenes.fusion.lanes import short_name
+from gpu_explain.scenes.fusion.kernel_names import short_name
 from gpu_explain.scenes.fusion.parameters import about
 from gpu_explain.scenes.registry import find_scene
 from tests.simulated import fusion as simulated
