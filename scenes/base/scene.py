@@ -103,10 +103,16 @@ class Pace:
 
     def at(self, seconds: float) -> float:
         """GPU time, in ns, after so many seconds on screen."""
+        return self._share(seconds) * self.gpu_ns
+
+    def played(self, view: View) -> float:
+        """How much of the step a view has seen, 0 … 1; all of it where nothing moves."""
+        return self._share(view.seconds) if view.motion else 1.0
+
+    def _share(self, seconds: float) -> float:
         if self.seconds <= self.lead:
-            return self.gpu_ns
-        share = (seconds - self.lead) / (self.seconds - self.lead)
-        return min(max(share, 0.0), 1.0) * self.gpu_ns
+            return 1.0
+        return min(max((seconds - self.lead) / (self.seconds - self.lead), 0.0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,10 @@ class View:
     focused: bool = False
     motion: bool = True
     previous: bool = False
+
+    def origin(self, text: str) -> str:
+        """Where a picture comes from; while another choice is measured, that it is the old one."""
+        return "the previous choice" if self.previous else text
 
 
 def _no_move(m: Measurement, view: View, key: str) -> Cursor:

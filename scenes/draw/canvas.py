@@ -50,12 +50,6 @@ class Canvas:
         for row in range(y, y + height):
             self.put(x, row, glyph * max(width, 0), ink)
 
-    def tint(self, x: int, y: int, width: int, ink: Ink) -> None:
-        """Change the ink of cells in a row and keep their glyphs."""
-        if 0 <= y < self.height:
-            left, right = max(x, 0), min(x + width, self.width)
-            self._inks[y][left:right] = [ink] * max(right - left, 0)
-
     def paste(self, other: Canvas, x: int, y: int) -> None:
         """Copy another canvas onto this one, its upper left corner at ``(x, y)``."""
         for row in range(other.height):

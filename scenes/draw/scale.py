@@ -54,3 +54,8 @@ def _short(value: float) -> str:
 def count_text(value: int) -> str:
     """A whole number with its thousands apart: ``3 907``."""
     return f"{value:,}".replace(",", " ")
+
+
+def some_text(count: int, noun: str) -> str:
+    """A count and what is counted: ``1 block``, ``3 907 blocks``."""
+    return f"{count_text(count)} {noun}{'s' * (count != 1)}"

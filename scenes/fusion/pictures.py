@@ -25,10 +25,7 @@ def frame(m: Measurement, view: View) -> Canvas:
     """The picture of a step."""
     canvas = Canvas(view.width, view.height)
     box = Box(0, 0, view.width, view.height)
-    paced = pace(m, view.step)
-    share = 1.0
-    if view.motion and paced.seconds > paced.lead:
-        share = min(max((view.seconds - paced.lead) / (paced.seconds - paced.lead), 0.0), 1.0)
+    share = pace(m, view.step).played(view)
     draw = (lanes.trips, lanes.race, lanes.kernels, curves.pays, curves.cache, roofs.roof)[view.step]
-    draw(m, canvas, box, share, "the previous choice" if view.previous else "")
+    draw(m, canvas, box, share, view.origin(""))
     return canvas

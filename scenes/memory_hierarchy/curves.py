@@ -15,7 +15,7 @@ from gpu_explain.scenes.draw.plot import Tick
 from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sizes import KB, MB, rate_text, size_text
 from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, knee_bytes, short
-from gpu_explain.scenes.memory_hierarchy.playing import origin, played
+from gpu_explain.scenes.memory_hierarchy.playing import played
 
 KNEES = ("l1", "l2", "far")
 
@@ -39,7 +39,7 @@ def staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         canvas,
         box.inside(bottom=table),
         "LATENCY AGAINST FOOTPRINT (the ring's bytes)",
-        origin(view, "each ●: a ring, one thread"),
+        view.origin("each ●: a ring, one thread"),
     )
     legend(
         canvas,
@@ -157,7 +157,7 @@ def bandwidth(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         canvas,
         box.inside(bottom=bars),
         "BYTES A SECOND AGAINST FOOTPRINT",
-        origin(view, "up to the L2's size, each SM reads it all"),
+        view.origin("up to the L2's size, each SM reads it all"),
     )
     legend(
         canvas,
@@ -219,7 +219,7 @@ def _who(m: Measurement, plot: LogPlot) -> None:
 
 
 def _rates(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
-    room = titled(canvas, box, "WHO DELIVERS HOW MUCH", origin(view, "CUDA, all SMs together"), rule=True)
+    room = titled(canvas, box, "WHO DELIVERS HOW MUCH", view.origin("CUDA, all SMs together"), rule=True)
     names = {"l1": "L1s", "l2": "L2", "dram": "DRAM", "host": "host"}
     rates = [(names[level], m.number(f"read.{level}"), m.quantity(f"read.{level}").note) for level in names]
     high = max(rate for _, rate, _ in rates)

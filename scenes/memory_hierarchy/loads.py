@@ -12,7 +12,7 @@ from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sizes import KB, size_text
 from gpu_explain.scenes.memory_hierarchy.levels import has_halves, sms_text
 from gpu_explain.scenes.memory_hierarchy.measure import BEYOND, WIDE
-from gpu_explain.scenes.memory_hierarchy.playing import origin, played
+from gpu_explain.scenes.memory_hierarchy.playing import played
 
 _MARGIN = 8  # cells for the labels of the y axis
 
@@ -29,7 +29,7 @@ def single(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     tall = box.height >= 30
     top, below = box.stack((box.height * 3 // 5, box.height)) if tall else (box, Box(0, 0, 0, 0))
     title = f"SINGLE LOADS AROUND A RING OF {size_text(m.number('single.footprint') * KB)}"
-    room = titled(canvas, top, title, origin(view, f"{count_text(done)} of {count_text(latency.n)} loads"))
+    room = titled(canvas, top, title, view.origin(f"{count_text(done)} of {count_text(latency.n)} loads"))
     legend(
         canvas,
         room.x,
@@ -117,7 +117,7 @@ def _in_order(m: Measurement, view: View, canvas: Canvas, box: Box, done: int) -
         canvas,
         box,
         "ONE AFTER THE OTHER",
-        origin(view, f"each ●: one load, the first {count}{slower}"),
+        view.origin(f"each ●: one load, the first {count}{slower}"),
         rule=True,
     )
     edge = max((high - low) * 0.1, 2)
@@ -142,7 +142,7 @@ def distance(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         canvas,
         box.inside(bottom=sms),
         "SINGLE LOADS FROM THREE RINGS",
-        origin(view, f"█ share of loads, the slowest {BEYOND * 100:.0f} % not drawn"),
+        view.origin(f"█ share of loads, the slowest {BEYOND * 100:.0f} % not drawn"),
     )
     low = min(one.x[0] for one in series) - 5 * WIDE
     high = max(one.x[-1] for one in series)
@@ -204,7 +204,7 @@ def _by_sm(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         canvas,
         box,
         "HOW FAR THE L2 IS FROM EACH SM",
-        origin(view, f"█ how many of {sms_text(len(series.x))}; ring of {size_text(m.device.l2_bytes // 16)}"),
+        view.origin(f"█ how many of {sms_text(len(series.x))}; ring of {size_text(m.device.l2_bytes // 16)}"),
         rule=True,
     )
     low, high = min(series.y), max(series.y)

@@ -15,7 +15,7 @@ from gpu_explain.scenes.memory_hierarchy.curves import bandwidth, staircase
 from gpu_explain.scenes.memory_hierarchy.levels import CACHED, PLACES, has_halves, label, present, short
 from gpu_explain.scenes.memory_hierarchy.loads import distance, single
 from gpu_explain.scenes.memory_hierarchy.parameters import followed
-from gpu_explain.scenes.memory_hierarchy.playing import origin, pace, played
+from gpu_explain.scenes.memory_hierarchy.playing import pace, played
 from gpu_explain.scenes.memory_hierarchy.published import OTHERS
 from gpu_explain.scenes.memory_hierarchy.words import apart_text, as_seconds
 
@@ -67,7 +67,7 @@ def _ladder(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     now = played(m, view) * target
     end = max(target, m.number("level.dram"))
     title = "DISTANCE IN TIME: ALL START TOGETHER"
-    room = titled(canvas, box, title, origin(view, "● each alone; dot's path: a sketch"))
+    room = titled(canvas, box, title, view.origin("● each alone; dot's path: a sketch"))
     canvas.put(room.x, room.y, f"t = {now:.0f} of {target:.0f} cycles", Ink.STRONG)
     entries = [
         ("█", Ink.TAIL, "your load"),
@@ -92,7 +92,7 @@ def _ladder(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
 
 def _waiting(m: Measurement, view: View, canvas: Canvas, box: Box, levels: tuple[str, ...]) -> None:
     """What the distances mean to a person and to the thread."""
-    room = titled(canvas, box, "IF A CYCLE WERE A SECOND", origin(view, "○ the same figures, computed"), rule=True)
+    room = titled(canvas, box, "IF A CYCLE WERE A SECOND", view.origin("○ the same figures, computed"), rule=True)
     heads = ("you would wait", "additions meanwhile")
     columns = (room.x + 17, room.x + 37)
     for x, head in zip(columns, heads, strict=True):
@@ -128,7 +128,7 @@ def _conclusion(m: Measurement, level: str) -> str:
 
 def _others(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     """The cached levels as columns, a GPU a row: a number and a bar, one scale for all of them."""
-    room = titled(canvas, box, "THE SAME LEVELS ON OTHER GPUS", origin(view, "cycles of each GPU's own clock"))
+    room = titled(canvas, box, "THE SAME LEVELS ON OTHER GPUS", view.origin("cycles of each GPU's own clock"))
     legend(
         canvas,
         room.x,

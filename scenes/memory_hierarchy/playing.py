@@ -25,12 +25,4 @@ def pace(m: Measurement, step: int) -> Pace:
 
 def played(m: Measurement, view: View) -> float:
     """How much of a step has been shown, 0 … 1."""
-    paced = pace(m, view.step)
-    if not view.motion or paced.seconds <= paced.lead:
-        return 1.0
-    return min(max((view.seconds - paced.lead) / (paced.seconds - paced.lead), 0.0), 1.0)
-
-
-def origin(view: View, text: str) -> str:
-    """Where a picture comes from; while another choice is measured, that it is the old one."""
-    return "the previous choice" if view.previous else text
+    return pace(m, view.step).played(view)

@@ -66,7 +66,7 @@ def now_of(m: Measurement, view: View) -> float:
 def origin_of(view: View, trace: Trace) -> str:
     """Where a picture comes from, for its title."""
     many = "1 block" if trace.blocks == 1 else f"{count_text(trace.blocks)} blocks"
-    return "the previous choice" if view.previous else f"trace of {many} × {count_text(trace.threads)} threads"
+    return view.origin(f"trace of {many} × {count_text(trace.threads)} threads")
 
 
 def fresh_ns(trace: Trace) -> float:

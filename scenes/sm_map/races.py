@@ -10,7 +10,7 @@ from gpu_explain.scenes.draw.box import Box, paragraph, titled, wrap
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.map_race import Entries, Panel, draw_race, draw_running
-from gpu_explain.scenes.draw.scale import count_text, time_text
+from gpu_explain.scenes.draw.scale import count_text, some_text, time_text
 from gpu_explain.scenes.draw.sm_map import FREE, LABEL, RUNNING, Cell, Painter, residents_painter, totals_painter
 from gpu_explain.scenes.draw.timeline import Lanes
 from gpu_explain.scenes.sm_map.playing import FLAG, SMALLER, TWINS, fresh_ns, now_of, origin_of, pace, traces_of
@@ -65,15 +65,15 @@ def draw_flag(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     fits, more = traces_of(m, FLAG)
     now, held, capacity = now_of(m, view), int(m.number("flag.residents")), int(m.number("flag.capacity"))
     limit, sms = m.quantity("flag.limit").text, int(m.number("flag.capacity")) // int(m.number("flag.residents"))
-    origin = "the previous choice" if view.previous else f"blocks of {count_text(fits.threads)} threads"
+    origin = view.origin(f"blocks of {count_text(fits.threads)} threads")
     room = titled(canvas, box, "EVERY BLOCK WAITS FOR THE LAST BLOCK'S FLAG", origin)
     panels, bars = [], []
-    derived = f"{_some(sms, 'SM')} × {held} place{'s' * (held > 1)}"
+    derived = f"{some_text(sms, 'SM')} × {held} place{'s' * (held > 1)}"
     for name, trace, how in (("fits", fits, f" = {derived}"), ("more", more, ", one more than fits")):
         lost, took = int(m.number(f"flag.{name}.timed_out")), time_text(trace.span_ns)
         outcome = m.one_series(f"flag.{name}.outcome").y
         said = f"✗ {count_text(lost)} gave up at the limit, {limit}" if lost else f"✓ all saw it, over after {took}"
-        many = _some(trace.blocks, "block")
+        many = some_text(trace.blocks, "block")
         paint = _outcome_painter(trace, outcome, held, now)
         panels.append(Panel(f"{many}{how}:", trace, sms, held, paint, said))
         ended = f"{took}, the limit set here" if lost else took
@@ -104,10 +104,6 @@ def draw_flag(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     _conclude(canvas, Box(room.x, y, room.width, max(room.bottom - y, 0)), said)
 
 
-def _some(count: int, noun: str) -> str:
-    return f"{count_text(count)} {noun}{'s' * (count != 1)}"
-
-
 def _skipped(trace: Trace) -> str:
     """``SM 0 … 49, 42 skipped``: said where the SMs of a launch are not numbered without gaps."""
     gaps = trace.sms[-1] - trace.sms[0] + 1 - len(trace.sms)
@@ -117,7 +113,7 @@ def _skipped(trace: Trace) -> str:
 def _plain_panel(heading: str, trace: Trace, sms: int, residents: int, now: float) -> Panel:
     counts = [len(blocks) for blocks in trace.by_sm.values()]
     spread = "" if min(counts) == max(counts) else f"{min(counts)} … "
-    done = f"over after {time_text(trace.span_ns)}, {spread}{_some(max(counts), 'block')} an SM"
+    done = f"over after {time_text(trace.span_ns)}, {spread}{some_text(max(counts), 'block')} an SM"
     paint = totals_painter(trace) if now >= trace.span_ns else residents_painter(trace, residents, now, fresh_ns(trace))
     return Panel(heading, trace, sms, residents, paint, done, _skipped(trace))
 
@@ -166,7 +162,7 @@ def draw_twins(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
 def draw_smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     """The same launch on fewer and on all SMs, on one clock."""
     traces = traces_of(m, SMALLER)
-    origin = "the previous choice" if view.previous else "launched one by one, shown together"
+    origin = view.origin("launched one by one, shown together")
     if not traces:
         room = titled(canvas, box, "THE SAME LAUNCH ON FEWER SMs", origin)
         paragraph(canvas, room.inside(top=1), f"Not measured: {m.why_missing('smaller')}.", Ink.DIM)
@@ -177,7 +173,7 @@ def draw_smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     for trace in traces:
         sms = int(trace.name.split(".")[1])
         residents = int(m.number(f"sms.{sms}.capacity")) // sms
-        panels.append(_plain_panel(_some(sms, "SM"), trace, sms, residents, now))
+        panels.append(_plain_panel(some_text(sms, "SM"), trace, sms, residents, now))
     took = len(panels) + 2 if room.height >= 24 else 0
     kept = 3 if room.height >= 28 else 2 if room.height >= 18 else 0  # for the sentence
     y = _race(m, view, canvas, room.inside(bottom=took + kept), panels)
@@ -192,7 +188,7 @@ def draw_smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         y = draw_running(canvas, Box(room.x, y, room.width, room.bottom - kept - y), panels, now, end)
     if kept and now >= end:
         few, all_ = panels[0], panels[-1]
-        on = [_some(one.sms, "SM") for one in (few, all_)]
+        on = [some_text(one.sms, "SM") for one in (few, all_)]
         longer = "and more time" if few.trace.span_ns > all_.trace.span_ns else "but no more time"
         said = (
             f"The same blocks on {on[0]} need {_waves_of(m, few)}, on {on[1]} {_waves_of(m, all_)}: "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_explain.scenes.base import Measurement, Words
-from gpu_explain.scenes.draw.scale import count_text, time_text
+from gpu_explain.scenes.draw.scale import count_text, some_text, time_text
 
 
 def words(m: Measurement, step: int) -> Words:
@@ -15,16 +15,13 @@ def _count(m: Measurement, name: str) -> str:
     return count_text(int(m.number(name)))
 
 
-def _some(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{count_text(count)} {noun}s"
-
-
 def _fill(m: Measurement) -> Words:
     trace, sms = m.trace("launch"), int(m.number("fit.sms"))
     residents, capacity, blocks = int(m.number("fit.residents")), int(m.number("fit.capacity")), trace.blocks
     paragraph = (
-        f"{_some(int(m.value('elements')), 'element')} at {count_text(int(m.value('threads')))} threads a block make "
-        f"{_some(blocks, 'block')}. Each of {_some(sms, 'SM')} has room for {_some(residents, 'block')}, "
+        f"{some_text(int(m.value('elements')), 'element')} at {count_text(int(m.value('threads')))} threads a block "
+        f"make {some_text(blocks, 'block')}. Each of {some_text(sms, 'SM')} has room for "
+        f"{some_text(residents, 'block')}, "
     )
     worked = len(trace.sms)
     if blocks > capacity:
@@ -43,9 +40,9 @@ def _fill(m: Measurement) -> Words:
         paragraph += "so all start at once and nobody waits."
         got = "a block each" if blocks == worked else "blocks"
         look = (
-            f"See {_some(worked, 'SM')} get {got} and {sms - worked} none: too small a grid leaves SMs idle."
+            f"See {some_text(worked, 'SM')} get {got} and {sms - worked} none: too small a grid leaves SMs idle."
             if worked < sms
-            else f"All {sms} SMs work, and no block had to wait: {_some(capacity - blocks, 'place')} stayed free."
+            else f"All {sms} SMs work, and no block had to wait: {some_text(capacity - blocks, 'place')} stayed free."
         )
     return Words(
         paragraph,
@@ -76,15 +73,15 @@ def _inside(m: Measurement) -> Words:
     total, threads = int(m.value("elements")), count_text(int(m.value("threads")))
     wrong = total - int(m.number("grid.signed")) + int(m.number("grid.strangers"))
     owned = (
-        f"{_some(wrong, 'element')} of {count_text(total)} had another thread than the formula says."
+        f"{some_text(wrong, 'element')} of {count_text(total)} had another thread than the formula says."
         if wrong
-        else f"Of {_some(total, 'element')} each has its lane: block × {threads} + warp × {width} + lane."
+        else f"Of {some_text(total, 'element')} each has its lane: block × {threads} + warp × {width} + lane."
     )
     triton = str(m.value("language")) == "Triton"
     if idle:
         after = time_text(m.number("grid.idle_ns"))
         does = ("stays" if idle == 1 else "stay") + " for" if triton else ("is" if idle == 1 else "are") + " done after"
-        paragraph += f" The last block has only {_some(last, 'element')}: {_some(idle, 'warp')} {does} {after}."
+        paragraph += f" The last block has only {some_text(last, 'element')}: {some_text(idle, 'warp')} {does} {after}."
     return Words(
         paragraph,
         f"Press enter to step in, arrows to choose. {owned}",
@@ -114,7 +111,7 @@ def _order(m: Measurement) -> Words:
     elif late or elsewhere:
         by = f", by up to {time_text(m.number('launch.latest'))}" if late else ""
         look = (
-            f"{_some(late, 'block')} of {count_text(blocks)} started after one with a higher number{by}; launched "
+            f"{some_text(late, 'block')} of {count_text(blocks)} started after one with a higher number{by}; launched "
             f"again, {'all' if elsewhere == blocks else count_text(elsewhere)} ran on another SM. Rely on neither."
         )
     else:
@@ -182,7 +179,7 @@ def _twins(m: Measurement) -> Words:
     paragraph = (
         "A Triton program is a block, its elements shared out over its threads. Given as many "
         f"elements as threads ({count_text(cuda.threads)}), each thread has the same one as in CUDA: "
-        + ("not one differs." if not wrong else f"{_some(wrong, 'element')} differ.")
+        + ("not one differs." if not wrong else f"{some_text(wrong, 'element')} differ.")
         + " This step has its own sizes: only work and SMs change it."
     )
     ratio = m.number("twin.ratio")
@@ -233,8 +230,9 @@ def _smaller(m: Measurement) -> Words:
     return Words(
         about
         + "The kernel does not notice: the line is longer. Sizes are this step's own: only the language changes it.",
-        f"{_some(most, 'SM')} {'is' if most == 1 else 'are'} through {_some(blocks, 'block')} after "
-        f"{m.quantity(f'sms.{most}.span').text}, {_some(least, 'SM')} after {m.quantity(f'sms.{least}.span').text}. "
-        + ("The result is the same." if not wrong else f"{_some(wrong, 'element')} went astray."),
+        f"{some_text(most, 'SM')} {'is' if most == 1 else 'are'} through {some_text(blocks, 'block')} after "
+        f"{m.quantity(f'sms.{most}.span').text}, {some_text(least, 'SM')} "
+        f"after {m.quantity(f'sms.{least}.span').text}. "
+        + ("The result is the same." if not wrong else f"{some_text(wrong, 'element')} went astray."),
         shown,
     )

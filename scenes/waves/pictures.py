@@ -55,10 +55,7 @@ def frame(m: Measurement, view: View) -> Canvas:
 
 def _played(m: Measurement, view: View) -> float:
     """How much of a step's unrolling has been shown, 0 … 1."""
-    paced = pace(m, view.step)
-    if not view.motion or paced.seconds <= paced.lead:
-        return 1.0
-    return min(max((view.seconds - paced.lead) / (paced.seconds - paced.lead), 0.0), 1.0)
+    return pace(m, view.step).played(view)
 
 
 def _now(m: Measurement, view: View) -> float:
@@ -82,9 +79,7 @@ def _launch(m: Measurement, view: View, trace: Trace, residents: int, end_ns: fl
         tail=tail if few else frozenset(),
         marks_ns=(trace.span_ns - trace.tail_ns,) if few else (trace.span_ns,) if end_ns > trace.span_ns else (),
         title=title,
-        origin="the previous choice"
-        if view.previous
-        else f"trace of {count_text(trace.blocks)} blocks of {trace.threads} threads",
+        origin=view.origin(f"trace of {count_text(trace.blocks)} blocks of {trace.threads} threads"),
         over="all done (scale of the next step)" if end_ns > trace.span_ns else "",
     )
 
@@ -143,7 +138,7 @@ def _with_conclusion(canvas: Canvas, box: Box, text: str) -> Box:
 def _staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     stairs, one = m.one_series("staircase"), m.number("stair.duration")
     capacity = int(m.number("stair.capacity"))
-    origin = "the previous choice" if view.previous else f"each ●: median of {stairs.n} launches"
+    origin = view.origin(f"each ●: median of {stairs.n} launches")
     tall = box.height >= 34
     if not tall:
         said = f"From stair to stair: one block's time, {number_text(one)} µs. Between: free."
@@ -188,7 +183,7 @@ def _competition(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     capacity = m.number("compete.wait.capacity")
     title = f"TIME AGAINST BLOCKS; A FULL WAVE ({count_text(int(capacity))} BLOCKS) = 1"
     box = _with_conclusion(canvas, box, _cost_conclusion(m) if _played(m, view) >= 1 else "")
-    room = titled(canvas, box, title, "the previous choice" if view.previous else f"blocks of {SMALL_BLOCK} threads")
+    room = titled(canvas, box, title, view.origin(f"blocks of {SMALL_BLOCK} threads"))
     legend(
         canvas,
         room.x,
@@ -280,7 +275,7 @@ def _million(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
 
 
 def _smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
-    origin = "the previous choice" if view.previous else "launches kept to some of the SMs (green contexts)"
+    origin = view.origin("launches kept to some of the SMs (green contexts)")
     room = titled(canvas, box, "THE SAME KERNEL ON A SMALLER GPU", origin)
     counts = sorted(
         int(q.name.split(".")[1]) for q in m.quantities if q.name.startswith("sms.") and q.name.endswith(".step")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_explain.scenes.base import Measurement, Words, number_text
-from gpu_explain.scenes.draw.scale import count_text
+from gpu_explain.scenes.draw.scale import count_text, some_text
 from gpu_explain.scenes.waves.measure import SMALL_BLOCK
 
 
@@ -20,18 +20,14 @@ def _count(m: Measurement, name: str) -> str:
     return count_text(int(m.number(name)))
 
 
-def _blocks(count: int) -> str:
-    return "1 block" if count == 1 else f"{count_text(count)} blocks"
-
-
 def _one_wave(m: Measurement) -> Words:
     residents = int(m.number("fit.residents"))
     threads = int(m.value("threads"))
     launch = number_text(m.number("time.fits") - m.trace("fits").span_ns / 1000)
     return Words(
         f"A GPU does not run blocks one after the other, nor all at once. Each of its {_count(m, 'fit.sms')} SMs "
-        f"has room for {_blocks(residents)} of {threads} threads, so {_count(m, 'fit.capacity')} run at the same time. "
-        "Such a full load is called a wave.",
+        f"has room for {some_text(residents, 'block')} of {threads} threads, so {_count(m, 'fit.capacity')} run at the "
+        "same time. Such a full load is called a wave.",
         f"See every SM hold {residents} from start to end: {_count(m, 'fit.capacity')} blocks take "
         f"no longer than one, {number_text(m.number('fits.duration'))} µs (timing adds {launch} µs of launch).",
         ("fit.sms", "fit.residents", "fit.capacity", "", "fits.duration", "time.fits", "launch.clock"),
@@ -58,14 +54,14 @@ def _one_more(m: Measurement) -> Words:
     if blocks <= capacity:
         idle = sms - len(trace.sms)
         rest = (
-            f"{_blocks(capacity - blocks)} more would cost nothing."
+            f"{some_text(capacity - blocks, 'block')} more would cost nothing."
             if blocks < capacity
             else "Not one more has a place."
         )
         look = f"{idle} of {sms} SMs have nothing to do at all." if idle else "All SMs work, and all end together."
         return Words(
             f"{sms} SMs hold {residents} of these blocks each: {count_text(capacity)} run at once. "
-            f"This launch has {_blocks(blocks)}, so it takes one wave. {rest}",
+            f"This launch has {some_text(blocks, 'block')}, so it takes one wave. {rest}",
             look + " Choose a number of blocks above what fits to see what the next one costs.",
             shown,
         )

@@ -9,12 +9,13 @@ from math import inf
 
 import pytest
 
-from gpu_explain.scenes.base import Findings, Measurement, Nature, Outcome, Quantity, Series, View
+from gpu_explain.scenes.base import Findings, Measurement, Nature, Outcome, View
 from gpu_explain.scenes.memory_hierarchy.levels import footprints, read_footprints
 from gpu_explain.scenes.memory_hierarchy.words import as_seconds
 from gpu_explain.scenes.registry import find_scene
 from tests.simulated.inprocess import measure
 from tests.simulated.models import MODELS
+from tests.unit import faults
 
 SCENE = find_scene("memory-hierarchy")
 CHOICES: tuple[dict[str, str], ...] = (
@@ -184,9 +185,9 @@ def test_seconds_become_minutes() -> None:
     ("mean", "chain", "sum_holds"), [(297.8, 290.7, True), (39.0, 32.0, True), (536.3, 535.8, False)]
 )
 def test_a_sum_is_shown_only_where_it_holds(mean: float, chain: float, sum_holds: bool) -> None:
-    m = _change(measured(), "single", _quantity("single.mean", mean))
-    m = _change(m, "single", _quantity("single.floor", 6.0))
-    m = _change(m, "single", _quantity("single.chain", chain))
+    m = faults.change(measured(), "single", faults.quantity("single.mean", mean))
+    m = faults.change(m, "single", faults.quantity("single.floor", 6.0))
+    m = faults.change(m, "single", faults.quantity("single.chain", chain))
     drawn = " ".join(str(SCENE.frame(m, View(2, 79, 20))).split())
     assert (f"{mean:.0f} − 6 (clock) ≈ {chain:.0f}" in drawn) is sum_holds
     assert (f"{mean:.0f} − 6 (clock) = {round(mean) - 6}; in the chain {chain:.0f}, 6 more" in drawn) is not sum_holds
@@ -202,33 +203,18 @@ def test_how_much_more_the_l1s_deliver_is_never_cut_off(model: str, width: int) 
 
 def test_the_order_of_the_levels_is_said_to_be_the_same_only_where_it_is() -> None:
     assert "the order is the same" in SCENE.words(measured(), 5).look
-    wrong = _change(measured(), "staircase", _quantity("level.dram", 300.0))
+    wrong = faults.change(measured(), "staircase", faults.quantity("level.dram", 300.0))
     assert "the order is the same" not in SCENE.words(wrong, 5).look
 
 
 def test_one_sm_is_no_plural() -> None:
     series = measured().one_series("by_sm")
-    one = _change(measured(), "distance", _series("by_sm", lambda s: replace(s, x=s.x[:1], y=s.y[:1])))
+    one = faults.change(measured(), "distance", faults.series("by_sm", lambda s: replace(s, x=s.x[:1], y=s.y[:1])))
     assert f"how many of {len(series.x)} SMs" in str(SCENE.frame(measured(), View(3, 82, 36)))
     assert "how many of 1 SM;" in str(SCENE.frame(one, View(3, 82, 36)))
 
 
 # Bad data: for each claim a fault that must turn it.
-
-
-def _change(m: Measurement, part: str, change: Callable[[Findings], Findings]) -> Measurement:
-    return replace(m, parts={**m.parts, part: change(m.parts[part])})
-
-
-def _quantity(name: str, value: float) -> Callable[[Findings], Findings]:
-    def changed(q: Quantity) -> Quantity:
-        return replace(q, value=value) if q.name == name else q
-
-    return lambda f: replace(f, quantities=tuple(changed(q) for q in f.quantities))
-
-
-def _series(name: str, change: Callable[[Series], Series]) -> Callable[[Findings], Findings]:
-    return lambda f: replace(f, series=tuple(change(s) if s.name == name else s for s in f.series))
 
 
 def _quick(f: Findings) -> Findings:
@@ -252,32 +238,36 @@ def _ragged(f: Findings) -> Findings:
 
 L1, FAR = (("footprint", "l1"),), (("footprint", "far"),)
 FAULTS: dict[str, tuple[tuple[tuple[str, str], ...], Callable[[Measurement], Measurement]]] = {
-    "registers-nearest": ((), lambda m: _change(m, "chains", _quantity("level.registers", 30.0))),
-    "addition-takes-few-cycles": ((), lambda m: _change(m, "chains", _quantity("level.registers", 8.0))),
-    "levels-rise": ((), lambda m: _change(m, "staircase", _quantity("level.dram", 480.0))),
-    "dram-is-far": ((), lambda m: _change(m, "staircase", _quantity("level.dram", 300.0))),
-    "host-is-farthest": ((), lambda m: _change(m, "chains", _quantity("level.host", 660.0))),
-    "l1-ends-where-it-should": ((), lambda m: _change(m, "staircase", _quantity("knee.l1", 96.0))),
-    "l2-ends-where-it-should": ((), lambda m: _change(m, "staircase", _quantity("knee.far", 6.0))),
-    "plateaus-are-sure": ((), lambda m: _change(m, "staircase", _quantity("plateau.l2.sure", 55))),
-    "singles-agree-with-the-chain": ((), lambda m: _change(m, "single", _quantity("single.mean", 17.0))),
-    "l2-answers-differ": ((), lambda m: _change(m, "single", _quick)),
-    "l1-answers-alike": (L1, lambda m: _change(m, "single", _ragged)),
-    "a-miss-shows": (FAR, lambda m: _change(m, "single", _quick)),
+    "registers-nearest": ((), lambda m: faults.change(m, "chains", faults.quantity("level.registers", 30.0))),
+    "addition-takes-few-cycles": ((), lambda m: faults.change(m, "chains", faults.quantity("level.registers", 8.0))),
+    "levels-rise": ((), lambda m: faults.change(m, "staircase", faults.quantity("level.dram", 480.0))),
+    "dram-is-far": ((), lambda m: faults.change(m, "staircase", faults.quantity("level.dram", 300.0))),
+    "host-is-farthest": ((), lambda m: faults.change(m, "chains", faults.quantity("level.host", 660.0))),
+    "l1-ends-where-it-should": ((), lambda m: faults.change(m, "staircase", faults.quantity("knee.l1", 96.0))),
+    "l2-ends-where-it-should": ((), lambda m: faults.change(m, "staircase", faults.quantity("knee.far", 6.0))),
+    "plateaus-are-sure": ((), lambda m: faults.change(m, "staircase", faults.quantity("plateau.l2.sure", 55))),
+    "singles-agree-with-the-chain": ((), lambda m: faults.change(m, "single", faults.quantity("single.mean", 17.0))),
+    "l2-answers-differ": ((), lambda m: faults.change(m, "single", _quick)),
+    "l1-answers-alike": (L1, lambda m: faults.change(m, "single", _ragged)),
+    "a-miss-shows": (FAR, lambda m: faults.change(m, "single", _quick)),
     "far-half-answers-later": (
         (),
-        lambda m: _change(m, "distance", _series("distance.far", lambda s: replace(s, x=tuple(x / 3 for x in s.x)))),
+        lambda m: faults.change(
+            m, "distance", faults.series("distance.far", lambda s: replace(s, x=tuple(x / 3 for x in s.x)))
+        ),
     ),
-    "dram-answers-last": ((), lambda m: _change(m, "distance", _quantity("distance.dram", 250.0))),
-    "sms-differ": ((), lambda m: _change(m, "distance", _quantity("by_sm.most", 265.0))),
-    "nearer-is-wider": ((), lambda m: _change(m, "bandwidth", _quantity("read.l2", 1000.0))),
-    "no-wider-than-the-lanes": ((), lambda m: _change(m, "bandwidth", _quantity("read.l1", 90_000.0))),
-    "l2-wider-than-dram": ((), lambda m: _change(m, "bandwidth", _quantity("read.dram", 8000.0))),
+    "dram-answers-last": ((), lambda m: faults.change(m, "distance", faults.quantity("distance.dram", 250.0))),
+    "sms-differ": ((), lambda m: faults.change(m, "distance", faults.quantity("by_sm.most", 265.0))),
+    "nearer-is-wider": ((), lambda m: faults.change(m, "bandwidth", faults.quantity("read.l2", 1000.0))),
+    "no-wider-than-the-lanes": ((), lambda m: faults.change(m, "bandwidth", faults.quantity("read.l1", 90_000.0))),
+    "l2-wider-than-dram": ((), lambda m: faults.change(m, "bandwidth", faults.quantity("read.dram", 8000.0))),
     "triton-reads-alike": (
         (),
-        lambda m: _change(m, "bandwidth", _series("read.Triton", lambda s: replace(s, y=tuple(y / 2 for y in s.y)))),
+        lambda m: faults.change(
+            m, "bandwidth", faults.series("read.Triton", lambda s: replace(s, y=tuple(y / 2 for y in s.y)))
+        ),
     ),
-    "as-others-found": ((), lambda m: _change(m, "staircase", _quantity("level.l1", 80.0))),
+    "as-others-found": ((), lambda m: faults.change(m, "staircase", faults.quantity("level.l1", 80.0))),
 }
 
 

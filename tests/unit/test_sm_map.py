@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 from gpu_explain.kernels import flag, grid
-from gpu_explain.scenes.base import Findings, Measurement, Nature, Neighbour, Outcome, Quantity, Series, Trace, View
+from gpu_explain.scenes.base import Measurement, Nature, Neighbour, Outcome, Series, Trace, View
 from gpu_explain.scenes.registry import find_scene
 from gpu_explain.scenes.sm_map.facts import WARPS_KEPT, handovers, kept_sms, late_starts
 from gpu_explain.scenes.sm_map.inside import elements_of, kept_blocks, place_of
 from gpu_explain.scenes.sm_map.order import top_of_scale
 from tests.simulated.inprocess import measure
 from tests.simulated.models import MODELS
-from tests.unit import made_up
+from tests.unit import faults, made_up
 
 SM_MAP = find_scene("sm-map")
 CHOICES: tuple[dict[str, str], ...] = (
@@ -260,25 +260,6 @@ def test_steps_of_the_timer_lie_on_rows_where_they_fit(rows: int) -> None:
 # -- bad data --------------------------------------------------------------------------------------------------------
 
 
-def _change(m: Measurement, part: str, change: Callable[[Findings], Findings]) -> Measurement:
-    return replace(m, parts={**m.parts, part: change(m.parts[part])})
-
-
-def _quantity(name: str, value: float) -> Callable[[Findings], Findings]:
-    def one(q: Quantity) -> Quantity:
-        return replace(q, value=value) if q.name == name else q
-
-    return lambda f: replace(f, quantities=tuple(map(one, f.quantities)))
-
-
-def _trace(name: str, change: Callable[[Trace], Trace]) -> Callable[[Findings], Findings]:
-    return lambda f: replace(f, traces=tuple(change(t) if t.name == name else t for t in f.traces))
-
-
-def _series(name: str, change: Callable[[Series], Series]) -> Callable[[Findings], Findings]:
-    return lambda f: replace(f, series=tuple(change(s) if s.name == name else s for s in f.series))
-
-
 def _first_moved(t: Trace) -> Trace:
     return replace(t, sm_end=(t.sm_end[0] + 1, *t.sm_end[1:]))
 
@@ -305,28 +286,28 @@ def _scattered(s: Series) -> Series:
 
 
 FAULTS: dict[str, Callable[[Measurement], Measurement]] = {
-    "never-above-the-limit": lambda m: _change(m, "launch", _trace("launch", _all_on_one_sm)),
-    "all-places-filled": lambda m: _change(m, "launch", _trace("launch", _one_after_the_other)),
-    "a-free-place-is-taken-at-once": lambda m: _change(m, "launch", _quantity("launch.gap", 20.0)),
-    "every-warp-reported": lambda m: _change(m, "launch", _quantity("grid.warps", 31_255)),
-    "warps-stay-with-their-block": lambda m: _change(m, "launch", _quantity("grid.astray", 1)),
-    "warps-last-as-long-as-their-block": lambda m: _change(m, "launch", _quantity("grid.shortest", 0.02)),
-    "every-element-once": lambda m: _change(m, "launch", _quantity("grid.signed", 999_999)),
-    "a-warp-has-neighbours": lambda m: _change(m, "launch", _series("lanes", _scattered)),
-    "each-block-once": lambda m: _change(m, "launch", _trace("launch", _twice)),
-    "blocks-stay": lambda m: _change(m, "launch", _trace("launch", _first_moved)),
-    "not-in-order": lambda m: _change(m, "launch", _quantity("launch.unordered", 0)),
-    "not-the-same-twice": lambda m: _change(m, "again", _quantity("again.elsewhere", 0)),
-    "who-fits-can-wait": lambda m: _change(m, "flag", _quantity("flag.fits.timed_out", 1)),
-    "one-more-and-all-give-up": lambda m: _change(m, "flag", _quantity("flag.more.timed_out", 263)),
-    "the-awaited-comes-last": lambda m: _change(m, "flag", _trace("flag.more", _last_at_once)),
-    "twins-own-the-same": lambda m: _change(m, "twins", _quantity("twin.Triton.wrong", 1)),
-    "twins-take-the-same-time": lambda m: _change(m, "twins", _quantity("twin.ratio", 1.5)),
-    "surplus-warps-leave-in-cuda": lambda m: _change(m, "twins", _quantity("twin.CUDA.idle", 26.0)),
-    "surplus-warps-stay-in-triton": lambda m: _change(m, "twins", _quantity("twin.Triton.idle", 0.1)),
-    "only-its-own-sms": lambda m: _change(m, "smaller", _quantity("sms.8.seen", 9)),
-    "the-same-result-everywhere": lambda m: _change(m, "smaller", _quantity("sms.40.wrong", 1)),
-    "fewer-sms-more-waves": lambda m: _change(m, "smaller", _quantity("sms.8.waves", 99.0)),
+    "never-above-the-limit": lambda m: faults.change(m, "launch", faults.trace("launch", _all_on_one_sm)),
+    "all-places-filled": lambda m: faults.change(m, "launch", faults.trace("launch", _one_after_the_other)),
+    "a-free-place-is-taken-at-once": lambda m: faults.change(m, "launch", faults.quantity("launch.gap", 20.0)),
+    "every-warp-reported": lambda m: faults.change(m, "launch", faults.quantity("grid.warps", 31_255)),
+    "warps-stay-with-their-block": lambda m: faults.change(m, "launch", faults.quantity("grid.astray", 1)),
+    "warps-last-as-long-as-their-block": lambda m: faults.change(m, "launch", faults.quantity("grid.shortest", 0.02)),
+    "every-element-once": lambda m: faults.change(m, "launch", faults.quantity("grid.signed", 999_999)),
+    "a-warp-has-neighbours": lambda m: faults.change(m, "launch", faults.series("lanes", _scattered)),
+    "each-block-once": lambda m: faults.change(m, "launch", faults.trace("launch", _twice)),
+    "blocks-stay": lambda m: faults.change(m, "launch", faults.trace("launch", _first_moved)),
+    "not-in-order": lambda m: faults.change(m, "launch", faults.quantity("launch.unordered", 0)),
+    "not-the-same-twice": lambda m: faults.change(m, "again", faults.quantity("again.elsewhere", 0)),
+    "who-fits-can-wait": lambda m: faults.change(m, "flag", faults.quantity("flag.fits.timed_out", 1)),
+    "one-more-and-all-give-up": lambda m: faults.change(m, "flag", faults.quantity("flag.more.timed_out", 263)),
+    "the-awaited-comes-last": lambda m: faults.change(m, "flag", faults.trace("flag.more", _last_at_once)),
+    "twins-own-the-same": lambda m: faults.change(m, "twins", faults.quantity("twin.Triton.wrong", 1)),
+    "twins-take-the-same-time": lambda m: faults.change(m, "twins", faults.quantity("twin.ratio", 1.5)),
+    "surplus-warps-leave-in-cuda": lambda m: faults.change(m, "twins", faults.quantity("twin.CUDA.idle", 26.0)),
+    "surplus-warps-stay-in-triton": lambda m: faults.change(m, "twins", faults.quantity("twin.Triton.idle", 0.1)),
+    "only-its-own-sms": lambda m: faults.change(m, "smaller", faults.quantity("sms.8.seen", 9)),
+    "the-same-result-everywhere": lambda m: faults.change(m, "smaller", faults.quantity("sms.40.wrong", 1)),
+    "fewer-sms-more-waves": lambda m: faults.change(m, "smaller", faults.quantity("sms.8.waves", 99.0)),
 }
 
 
@@ -343,14 +324,14 @@ def test_every_claim_has_its_fault() -> None:
 
 def test_words_follow_the_data_when_they_are_surprising() -> None:
     good = measured("sms132")
-    lost = _change(good, "flag", _quantity("flag.fits.timed_out", 3))
+    lost = faults.change(good, "flag", faults.quantity("flag.fits.timed_out", 3))
     assert "something else had a part of this GPU" in SM_MAP.words(lost, 3).look
-    same = _change(good, "again", _quantity("again.elsewhere", 0))
-    tidy = _change(same, "launch", _quantity("launch.unordered", 0))
+    same = faults.change(good, "again", faults.quantity("again.elsewhere", 0))
+    tidy = faults.change(same, "launch", faults.quantity("launch.unordered", 0))
     assert "Nothing promises it" in SM_MAP.words(tidy, 2).look
-    slow = _change(good, "twins", _quantity("twin.ratio", 1.5))
+    slow = faults.change(good, "twins", faults.quantity("twin.ratio", 1.5))
     assert "1.50 times" in SM_MAP.words(slow, 4).look
-    astray = _change(good, "launch", _quantity("grid.strangers", 4))
+    astray = faults.change(good, "launch", faults.quantity("grid.strangers", 4))
     assert "not where they belong" in str(SM_MAP.frame(astray, View(1, 82, 36)))
 
 

@@ -9,10 +9,11 @@ from math import inf
 
 import pytest
 
-from gpu_explain.scenes.base import Findings, Measurement, Nature, Neighbour, Outcome, Quantity, Series, Trace, View
+from gpu_explain.scenes.base import Measurement, Nature, Neighbour, Outcome, Series, Trace, View
 from gpu_explain.scenes.registry import find_scene
 from tests.simulated.inprocess import measure
 from tests.simulated.models import MODELS
+from tests.unit import faults
 
 WAVES = find_scene("waves")
 CHOICES: tuple[dict[str, str], ...] = (
@@ -112,25 +113,6 @@ def test_changing_only_the_blocks_leaves_the_staircase_alone() -> None:
 # Bad data: for each claim a fault that must turn it.
 
 
-def _change(m: Measurement, part: str, change: Callable[[Findings], Findings]) -> Measurement:
-    return replace(m, parts={**m.parts, part: change(m.parts[part])})
-
-
-def _quantity(name: str, value: float) -> Callable[[Findings], Findings]:
-    def changed(q: Quantity) -> Quantity:
-        return replace(q, value=value) if q.name == name else q
-
-    return lambda f: replace(f, quantities=tuple(changed(q) for q in f.quantities))
-
-
-def _trace(name: str, change: Callable[[Trace], Trace]) -> Callable[[Findings], Findings]:
-    return lambda f: replace(f, traces=tuple(change(t) if t.name == name else t for t in f.traces))
-
-
-def _series(name: str, change: Callable[[Series], Series]) -> Callable[[Findings], Findings]:
-    return lambda f: replace(f, series=tuple(change(s) if s.name == name else s for s in f.series))
-
-
 def _first_moved(t: Trace) -> Trace:
     return replace(t, sm_end=(t.sm_end[0] + 1, *t.sm_end[1:]))
 
@@ -167,22 +149,24 @@ def _straight(s: Series) -> Series:
 
 
 FAULTS: dict[str, Callable[[Measurement], Measurement]] = {
-    "residents-as-computed": lambda m: _change(m, "edge", _trace("fits", _crowded)),
-    "all-at-once": lambda m: _change(m, "edge", _trace("fits", _one_after_the_other)),
-    "tracing-changes-nothing": lambda m: _change(m, "launch", _quantity("fit.traced", 1)),
-    "blocks-stay": lambda m: _change(m, "launch", _trace("launch", _first_moved)),
-    "one-more-costs-a-round": lambda m: _change(m, "edge", _quantity("time.step", 0.4)),
-    "the-one-more-waits": lambda m: _change(m, "edge", _trace("more", _last_at_once)),
-    "one-sm-works-on": lambda m: _change(m, "edge", _trace("more", _all_at_once)),
-    "every-step-is-a-block": lambda m: _change(m, "staircase", _series("staircase", _straight)),
-    "flat-between": lambda m: _change(m, "staircase", _series("staircase", _straight)),
-    "computing-costs-far-less": lambda m: _change(m, "competition", _quantity("compete.compute.step", 95.0)),
-    "half-a-wave-is-cheaper": lambda m: _change(
-        m, "competition", _series("compete.compute", lambda s: replace(s, y=(1.0,) * len(s.y)))
+    "residents-as-computed": lambda m: faults.change(m, "edge", faults.trace("fits", _crowded)),
+    "all-at-once": lambda m: faults.change(m, "edge", faults.trace("fits", _one_after_the_other)),
+    "tracing-changes-nothing": lambda m: faults.change(m, "launch", faults.quantity("fit.traced", 1)),
+    "blocks-stay": lambda m: faults.change(m, "launch", faults.trace("launch", _first_moved)),
+    "one-more-costs-a-round": lambda m: faults.change(m, "edge", faults.quantity("time.step", 0.4)),
+    "the-one-more-waits": lambda m: faults.change(m, "edge", faults.trace("more", _last_at_once)),
+    "one-sm-works-on": lambda m: faults.change(m, "edge", faults.trace("more", _all_at_once)),
+    "every-step-is-a-block": lambda m: faults.change(m, "staircase", faults.series("staircase", _straight)),
+    "flat-between": lambda m: faults.change(m, "staircase", faults.series("staircase", _straight)),
+    "computing-costs-far-less": lambda m: faults.change(
+        m, "competition", faults.quantity("compete.compute.step", 95.0)
     ),
-    "never-above-the-limit": lambda m: _change(m, "million", _trace("million", _all_at_once)),
-    "best-is-not-reached": lambda m: _change(m, "million", _quantity("million.waves", 1.0)),
-    "smaller-gpus-step-too": lambda m: _change(m, "smaller", _quantity("sms.8.step", 0.1)),
+    "half-a-wave-is-cheaper": lambda m: faults.change(
+        m, "competition", faults.series("compete.compute", lambda s: replace(s, y=(1.0,) * len(s.y)))
+    ),
+    "never-above-the-limit": lambda m: faults.change(m, "million", faults.trace("million", _all_at_once)),
+    "best-is-not-reached": lambda m: faults.change(m, "million", faults.quantity("million.waves", 1.0)),
+    "smaller-gpus-step-too": lambda m: faults.change(m, "smaller", faults.quantity("sms.8.step", 0.1)),
 }
 
 
@@ -201,7 +185,9 @@ def test_every_claim_has_its_fault() -> None:
 
 
 def test_a_computing_block_more_that_costs_a_round_is_a_surprise() -> None:
-    m = _change(measured("sms132", (("work", "compute"), ("threads", "256"))), "edge", _quantity("time.step", 1e6))
+    m = faults.change(
+        measured("sms132", (("work", "compute"), ("threads", "256"))), "edge", faults.quantity("time.step", 1e6)
+    )
     assert {c.id: c for c in WAVES.claims(m)}["one-more-shares"].outcome is Outcome.SURPRISE
 
 
