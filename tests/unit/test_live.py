@@ -75,8 +75,19 @@ def gone(pid: int) -> bool:
             os.kill(pid, 0)
         except ProcessLookupError:
             return True
+        if ended(pid):
+            return True
         time.sleep(0.02)
     return False
+
+
+def ended(pid: int) -> bool:
+    """Whether a process has ended and only waits to be reaped: an orphan's new parent takes its time here."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return state.rpartition(")")[2].split()[0] == "Z"
 
 
 def pid_of(answer: Measured | Failed) -> int:
