@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CUDA_FOLDER = Path(__file__).parent.parent / "cuda"
 _OPTIONS = ("--std=c++17", "--generate-line-info")
+Extent = int | tuple[int, ...]
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _COMPILE_ERROR = re.compile(r"(?m)^(?P<file>[^\s(]+)\((?P<line>\d+)\): (?:catastrophic )?error: (?P<text>.+)$")
 
@@ -178,11 +179,11 @@ class Kernel:
     handle: Any
     registers: int
 
-    def launch(self, gpu: Session, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0) -> None:
+    def launch(self, gpu: Session, blocks: Extent, threads: Extent, *arguments: Any, shared_bytes: int = 0) -> None:
         """Queue a launch on the session's stream.
 
-        Arguments are tensors (their address) and integers, which arrive as ``long long``; every parameter of a kernel
-        in ``cuda/`` is one of the two.
+        ``blocks`` and ``threads`` are numbers, or tuples of up to three, x first. Arguments are tensors (their address)
+        and integers, which arrive as ``long long``; every parameter of a kernel in ``cuda/`` is one of the two.
         """
         from cuda.core import LaunchConfig, launch
 
