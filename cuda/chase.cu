@@ -9,6 +9,7 @@
 // Two things that go wrong easily are guarded here. A clock is read only when the value has arrived: a comparison of
 // the value stands before it. And the ring is warm in the order in which it is walked: with any other order a cache
 // that is too small for the ring would still hold some of the nodes that come first.
+#include "clock.cuh"
 #include "trace.cuh"
 
 struct Node {
@@ -33,23 +34,6 @@ template <Where where> __device__ __forceinline__ const Node *load_address(const
     return found;
 }
 
-// The SM's clock, read when `value` (never 0) is there. A warp issues its instructions in order and the comparison
-// waits for the value, so the read, which depends on the comparison, cannot come earlier.
-__device__ __forceinline__ long long clock_after(unsigned long long value)
-{
-    long long now;
-    asm volatile("{\n\t"
-                 ".reg .pred there;\n\t"
-                 "setp.ne.u64 there, %1, 0;\n\t"
-                 "mov.u64 %0, 0;\n\t"
-                 "@there mov.u64 %0, %%clock64;\n\t"
-                 "}"
-                 : "=l"(now)
-                 : "l"(value)
-                 : "memory");
-    return now;
-}
-
 // Run `lap` laps times and write down cycles and nanoseconds of each, then the SM. lap() returns a value that is
 // there only when the lap's last step is done.
 template <typename Lap> __device__ __forceinline__ void time_laps(Lap lap, long long laps, long long *record)
@@ -57,7 +41,7 @@ template <typename Lap> __device__ __forceinline__ void time_laps(Lap lap, long 
     for (long long i = 0; i < laps; ++i) {
         const long long start_ns = globaltimer_ns();
         const long long start = clock64();
-        const long long end = clock_after(lap());
+        const long long end = clock_when_there(lap());
         record[2 * i] = end - start;
         record[2 * i + 1] = globaltimer_ns() - start_ns;
     }
@@ -161,9 +145,9 @@ __device__ __forceinline__ void time_one_by_one(unsigned long long before, Once 
 {
 #pragma unroll 1
     for (int i = 0; i < (int)count; ++i) {
-        const long long start = clock_after(before);
+        const long long start = clock_when_there(before);
         before = once();
-        cycles[i] = (unsigned)(clock_after(before) - start);
+        cycles[i] = (unsigned)(clock_when_there(before) - start);
         before |= cycles[i];
     }
 }
@@ -211,8 +195,8 @@ extern "C" __global__ void chase_from(const Node *const *starts, long long nodes
     }
     const Node *at = follow<CACHED>(starts[0], steps / 4); // the code itself is fetched before anything counts
     long long *row = record + (target < 0 ? 2 * blockIdx.x : 0);
-    const long long start = clock_after((unsigned long long)at);
+    const long long start = clock_when_there((unsigned long long)at);
     at = follow<CACHED>(at, steps);
-    row[0] = clock_after((unsigned long long)at) - start;
+    row[0] = clock_when_there((unsigned long long)at) - start;
     row[1] = sm_id();
 }

@@ -186,11 +186,11 @@ def sources() -> tuple[SourceText, ...]:
                 "chase": "follow",
                 "warm": "warm_ring",
                 "single": "single_loads",
-                "clock": "clock_after",
                 "from": "chase_from",
                 "host": "host_chase",
             },
         ),
+        source("cuda/clock.cuh", {"clock": "clock_when_there"}),
         source("kernels/ring.py", {"ring": "lay_ring"}),
     )
 
