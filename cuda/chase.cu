@@ -41,7 +41,7 @@ template <typename Lap> __device__ __forceinline__ void time_laps(Lap lap, long 
     for (long long i = 0; i < laps; ++i) {
         const long long start_ns = globaltimer_ns();
         const long long start = clock64();
-        const long long end = clock_when_there(lap());
+        const long long end = clock_after(lap());
         record[2 * i] = end - start;
         record[2 * i + 1] = globaltimer_ns() - start_ns;
     }
@@ -145,9 +145,9 @@ __device__ __forceinline__ void time_one_by_one(unsigned long long before, Once 
 {
 #pragma unroll 1
     for (int i = 0; i < (int)count; ++i) {
-        const long long start = clock_when_there(before);
+        const long long start = clock_after(before);
         before = once();
-        cycles[i] = (unsigned)(clock_when_there(before) - start);
+        cycles[i] = (unsigned)(clock_after(before) - start);
         before |= cycles[i];
     }
 }
@@ -195,8 +195,8 @@ extern "C" __global__ void chase_from(const Node *const *starts, long long nodes
     }
     const Node *at = follow<CACHED>(starts[0], steps / 4); // the code itself is fetched before anything counts
     long long *row = record + (target < 0 ? 2 * blockIdx.x : 0);
-    const long long start = clock_when_there((unsigned long long)at);
+    const long long start = clock_after((unsigned long long)at);
     at = follow<CACHED>(at, steps);
-    row[0] = clock_when_there((unsigned long long)at) - start;
+    row[0] = clock_after((unsigned long long)at) - start;
     row[1] = sm_id();
 }

@@ -3,7 +3,7 @@
 
 // The SM's clock, read when `value` (never 0) is there. A warp issues its instructions in order and the comparison
 // waits for the value, so the read, which depends on the comparison, cannot come earlier.
-__device__ __forceinline__ long long clock_when_there(unsigned long long value)
+__device__ __forceinline__ long long clock_after(unsigned long long value)
 {
     long long now;
     asm volatile("{\n\t"

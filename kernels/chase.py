@@ -190,7 +190,7 @@ def sources() -> tuple[SourceText, ...]:
                 "host": "host_chase",
             },
         ),
-        source("cuda/clock.cuh", {"clock": "clock_when_there"}),
+        source("cuda/clock.cuh", {"clock": "clock_after"}),
         source("kernels/ring.py", {"ring": "lay_ring"}),
     )
 
