@@ -1,0 +1,133 @@
+"""Tile sizes for the Triton matmuls: what is shipped for which GPU, and what the autotuner may try. One place for both.
+
+Two things pull at a tile. Larger ones load less: an SM that computes BLOCK_M × BLOCK_N numbers loads BLOCK_M + BLOCK_N
+for each step of k. Smaller ones are more: there should be one for every SM, or SMs stay idle. So a ladder is shipped
+for each kind of GPU, largest tile first, and the first whose tiles keep nearly all SMs busy is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+_BUSY = 0.9
+"""The share of the SMs that must have a tile, or a smaller tile is taken."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """One choice of tile sizes.
+
+    Attributes:
+        block_m, block_n: Rows and columns of C a program computes at a time; powers of two, as is ``block_k``.
+        block_k: Steps of k that are loaded at a time.
+        group_m: Rows of tiles that are walked down before the next column.
+        num_warps: Warps a program; on Hopper, 4 warps share one matrix instruction.
+        num_stages: How many tiles of A and B are in flight.
+        store_parts: In how many parts a persistent program stores its tile; with 2, the room in shared memory halves.
+    """
+
+    block_m: int
+    block_n: int
+    block_k: int
+    group_m: int = 8
+    num_warps: int = 4
+    num_stages: int = 3
+    store_parts: int = 1
+
+    @property
+    def meta(self) -> dict[str, int]:
+        """The kernel's compile-time constants."""
+        return {
+            "BLOCK_M": self.block_m,
+            "BLOCK_N": self.block_n,
+            "BLOCK_K": self.block_k,
+            "GROUP_M": self.group_m,
+        }
+
+    @property
+    def options(self) -> dict[str, int]:
+        """The compiler's options."""
+        return {"num_warps": self.num_warps, "num_stages": self.num_stages}
+
+    def shared_bytes(self, item: int) -> int:
+        """Shared memory that the tiles in flight take, for elements of ``item`` bytes."""
+        return self.num_stages * (self.block_m + self.block_n) * self.block_k * item
+
+
+# For 2-byte elements; others get a block_k of as many bytes (:func:`_for_item`).
+_LADDERS: dict[str, tuple[Config, ...]] = {
+    "ampere": (  # 8.0: 163 KB of shared memory a block
+        Config(128, 256, 64, num_warps=8, num_stages=3),
+        Config(128, 128, 64, num_warps=4, num_stages=3),
+        Config(128, 64, 64, num_warps=4, num_stages=4),
+        Config(64, 64, 64, num_warps=4, num_stages=4),
+    ),
+    "hopper": (  # 9.0: 227 KB
+        Config(128, 256, 64, num_warps=8, num_stages=3),
+        Config(128, 128, 64, num_warps=8, num_stages=4),
+        Config(128, 64, 64, num_warps=4, num_stages=4),
+        Config(64, 64, 64, num_warps=4, num_stages=4),
+    ),
+    "blackwell": (  # 10.x: 227 KB, and sums in tensor memory
+        Config(128, 256, 64, num_warps=8, num_stages=3),
+        Config(128, 128, 64, num_warps=4, num_stages=4),
+        Config(128, 64, 64, num_warps=4, num_stages=4),
+        Config(64, 64, 64, num_warps=4, num_stages=4),
+    ),
+    "small": (  # 8.6, 8.9, 12.x: 99 KB
+        Config(128, 128, 32, num_warps=4, num_stages=4),
+        Config(128, 64, 32, num_warps=4, num_stages=4),
+        Config(64, 64, 32, num_warps=4, num_stages=4),
+    ),
+}
+_SHARED_LIMIT = {"ampere": 163 << 10, "hopper": 227 << 10, "blackwell": 227 << 10, "small": 99 << 10}
+
+
+def kind_of(capability: tuple[int, int]) -> str:
+    """Which ladder a GPU of that compute capability takes: those that are not known get the one that fits anywhere."""
+    if capability == (8, 0):
+        return "ampere"
+    return {9: "hopper", 10: "blackwell"}.get(capability[0], "small")
+
+
+def shared_limit(capability: tuple[int, int]) -> int:
+    """Most shared memory a block may have in bytes, by compute capability (CUDA's programming guide)."""
+    return _SHARED_LIMIT[kind_of(capability)]
+
+
+def ladder(capability: tuple[int, int], item: int) -> tuple[Config, ...]:
+    """All configurations shipped for a GPU and elements of ``item`` bytes, largest tile first."""
+    return tuple(_for_item(config, item) for config in _LADDERS[kind_of(capability)])
+
+
+def shipped(capability: tuple[int, int], sms: int, item: int, m: int, n: int, k: int) -> Config:
+    """The configuration to use without a search: the largest tile of which there are enough for the SMs."""
+    rungs = ladder(capability, item)
+    for config in rungs:
+        if -(-m // config.block_m) * -(-n // config.block_n) >= _BUSY * sms:
+            return config
+    return rungs[-1]
+
+
+@cache
+def search_space(capability: tuple[int, int], item: int) -> tuple[Config, ...]:
+    """What the autotuner tries: the ladder and its neighbours, as far as shared memory and registers allow."""
+    tiles = ((64, 64), (64, 128), (128, 64), (128, 128), (128, 256), (256, 128))
+    found = dict.fromkeys(ladder(capability, item))
+    for block_m, block_n in tiles:
+        for num_warps in (4, 8):
+            # A thread's share of the sums, in registers of 32 bits: at most half of the 255 that a thread can have,
+            # and enough that a warp has a matrix instruction's worth of rows.
+            if not 32 <= block_m * block_n // (32 * num_warps) <= 128:
+                continue
+            for block_k in (32, 64):
+                for num_stages in (3, 4, 5):
+                    config = _for_item(Config(block_m, block_n, block_k, 8, num_warps, num_stages), item)
+                    if config.shared_bytes(item) <= shared_limit(capability):
+                        found[config] = None
+    return tuple(found)
+
+
+def _for_item(config: Config, item: int) -> Config:
+    return replace(config, block_k=config.block_k * 2 // item)

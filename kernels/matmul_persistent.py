@@ -1,0 +1,290 @@
+"""The same product by programs that stay: as many as there are SMs, each going from tile to tile of C.
+
+An ordinary program (``matmul.py``) pays at both ends of its life: nothing is loaded yet when it starts, and the tensor
+cores wait while it stores. A persistent one loads for its next tile while it still multiplies and stores the last.
+
+Where GPU and layout allow, tiles are moved by the Tensor Memory Accelerator (compute capability 9.0 on): one thread
+asks for a whole tile by its coordinates, with a *descriptor* that knows the matrix's shape and strides, so that no
+registers go into addresses and no masks are needed (what lies outside reads as 0 and is not written). Otherwise the
+same kernel is handed pointers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import triton
+import triton.language as tl
+
+from gpu_explain.kernels.arguments import check_number
+from gpu_explain.kernels.matmul import check, place_of, programs, shipped_for
+from gpu_explain.kernels.matmul_configs import Config
+from gpu_explain.kernels.trace_triton import trace_begin, trace_end
+
+_TMA_SINCE = (9, 0)
+_TMA_BYTES = 16
+"""Addresses and strides in bytes that a descriptor takes are multiples of this."""
+_TMA_STRIDE = 2**40
+
+
+@triton.jit
+def load_tile(
+    source,
+    row,
+    column,
+    rows,
+    columns,
+    stride_row,
+    stride_column,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    TMA: tl.constexpr,
+    TURNED: tl.constexpr,
+):
+    """A tile of a matrix, 0 outside it. ``source`` is a descriptor where TMA (of the transpose where TURNED)."""
+    if TMA and TURNED:
+        tile = source.load([column, row]).T
+    elif TMA:
+        tile = source.load([row, column])
+    else:
+        i, j = (row + tl.arange(0, ROWS)).to(tl.int64), (column + tl.arange(0, COLUMNS)).to(tl.int64)
+        inside = (i < rows)[:, None] & (j < columns)[None, :]
+        tile = tl.load(source + i[:, None] * stride_row + j[None, :] * stride_column, mask=inside, other=0.0)
+    return tile
+
+
+@triton.jit
+def store_tile(
+    target,
+    total,
+    row,
+    column,
+    rows,
+    columns,
+    stride_row,
+    stride_column,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    TMA: tl.constexpr,
+):
+    """Store a tile of float32 as the target's elements; nothing outside the matrix."""
+    if TMA:
+        target.store([row, column], total.to(target.dtype))
+    else:
+        i, j = (row + tl.arange(0, ROWS)).to(tl.int64), (column + tl.arange(0, COLUMNS)).to(tl.int64)
+        inside = (i < rows)[:, None] & (j < columns)[None, :]
+        numbers = total.to(target.dtype.element_ty)
+        tl.store(target + i[:, None] * stride_row + j[None, :] * stride_column, numbers, mask=inside)
+
+
+@triton.jit
+def matmul_persistent_kernel(
+    record,
+    arrivals,
+    a,
+    b,
+    c,
+    m,
+    n,
+    k,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    stride_cm,
+    stride_cn,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP_M: tl.constexpr,
+    STORE_PARTS: tl.constexpr,
+    TMA: tl.constexpr,
+    A_TURNED: tl.constexpr,
+    B_TURNED: tl.constexpr,
+    TRACED: tl.constexpr,
+):
+    """c[m, n] = a[m, k] · b[k, n] by any number of programs; k is at least 1.
+
+    a, b and c are pointers, or descriptors where TMA. STORE_PARTS is 1 or 2. ``record`` and ``arrivals`` are those of
+    ``trace_triton.py`` where TRACED, else ``None``.
+    """
+    if TRACED:
+        start_clock = trace_begin(record, arrivals)
+    tiles = tl.cdiv(m, BLOCK_M) * tl.cdiv(n, BLOCK_N)
+    # Flattened into one loop over all steps of all tiles, which can load across the end of a tile.
+    for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=True):
+        tile_m, tile_n = place_of(tile, m, n, BLOCK_M, BLOCK_N, GROUP_M)
+        row, column = tile_m * BLOCK_M, tile_n * BLOCK_N
+        total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        for step in tl.range(0, tl.cdiv(k, BLOCK_K)):
+            done = step * BLOCK_K
+            a_now = load_tile(a, row, done, m, k, stride_am, stride_ak, BLOCK_M, BLOCK_K, TMA, A_TURNED)
+            b_now = load_tile(b, done, column, k, n, stride_bk, stride_bn, BLOCK_K, BLOCK_N, TMA, B_TURNED)
+            total = tl.dot(a_now, b_now, total)
+        if STORE_PARTS == 1:
+            store_tile(c, total, row, column, m, n, stride_cm, stride_cn, BLOCK_M, BLOCK_N, TMA)
+        else:
+            # The left half, then the right one, through half the shared memory: room for one more tile in flight.
+            left, right = tl.split(tl.permute(tl.reshape(total, (BLOCK_M, 2, BLOCK_N // 2)), (0, 2, 1)))
+            half: tl.constexpr = BLOCK_N // 2
+            store_tile(c, left, row, column, m, n, stride_cm, stride_cn, BLOCK_M, half, TMA)
+            store_tile(c, right, row, column + half, m, n, stride_cm, stride_cn, BLOCK_M, half, TMA)
+    if TRACED:
+        trace_end(record, start_clock)
+
+
+def matmul_persistent(
+    a: Any, b: Any, out: Any = None, *, sms: int | None = None, config: Config | None = None, tma: bool | None = None
+) -> Any:
+    """A · B in one launch of at most ``sms`` programs on the current stream; returns ``out``, or a new tensor.
+
+    Args:
+        a: As for :func:`gpu_explain.kernels.matmul.matmul`; so are b, out and config.
+        b: ``[k, n]``.
+        out: ``[m, n]``.
+        sms: SMs that the stream can use, ``gpu.device.sms``; by default all of the device.
+        config: Tile sizes.
+        tma: Whether descriptors are used; by default where they can be (:func:`why_no_tma`).
+
+    Raises:
+        ValueError: Naming the argument and what was expected.
+    """
+    out = check(a, b, out)
+    if not out.numel():
+        return out
+    if a.shape[1] == 0:
+        return out.zero_()
+    _launch(None, None, a, b, out, sms, config, tma)
+    return out
+
+
+def matmul_persistent_traced(
+    record: Any,
+    arrivals: Any,
+    a: Any,
+    b: Any,
+    out: Any,
+    *,
+    sms: int | None = None,
+    config: Config | None = None,
+    tma: bool | None = None,
+) -> Any:
+    """The same, and each program writes down where and when it ran; needs m, n and k of at least 1.
+
+    Args:
+        record: int64 ``[6, stay(a, b, sms, config)]``, columns as in ``trace_triton.py``.
+        arrivals: int32 ``[1]``, 0 before the launch.
+        a: As for :func:`matmul_persistent`; so are the others.
+        b: ``[k, n]``.
+        out: ``[m, n]``.
+        sms: SMs that the stream can use.
+        config: Tile sizes.
+        tma: Whether descriptors are used.
+
+    Raises:
+        ValueError: Naming the argument and what was expected.
+    """
+    import torch
+
+    from gpu_explain.kernels.arguments import check_tensor
+
+    check(a, b, out)
+    check_tensor("a", a, at_least=1, contiguous=False)
+    check_tensor("b", b, at_least=1, contiguous=False)
+    check_tensor("record", record, dtypes=(torch.int64,), shape=(6, stay(a, b, sms, config)))
+    check_tensor("arrivals", arrivals, dtypes=(torch.int32,), shape=(1,))
+    _launch(record, arrivals, a, b, out, sms, config, tma)
+    return out
+
+
+def stay(a: Any, b: Any, sms: int | None = None, config: Config | None = None) -> int:
+    """How many programs are launched: one an SM, or one a tile where there are fewer tiles."""
+    config = config or persistent_config(a, b)
+    return min(_sms(a, sms), programs(a.shape[0], b.shape[1], config))
+
+
+def persistent_config(a: Any, b: Any) -> Config:
+    """The shipped configuration: that of the ordinary kernel."""
+    return shipped_for(a, b)
+
+
+def why_no_tma(a: Any, b: Any, out: Any) -> str:
+    """Why these operands cannot be moved with descriptors; empty when they can."""
+    import torch
+
+    if a.is_cuda and torch.cuda.get_device_capability(a.device) < _TMA_SINCE:
+        return "the GPU has no Tensor Memory Accelerator: compute capability 9.0 or newer is needed"
+    for name, tensor in (("a", a), ("b", b), ("out", out)):
+        if tensor.data_ptr() % _TMA_BYTES:
+            return f"{name} does not begin at a multiple of {_TMA_BYTES} bytes"
+        turned = name != "out" and _turned(tensor)
+        far, near = tensor.stride() if not turned else tensor.stride()[::-1]
+        if near != 1:
+            return f"{name} has no dimension whose elements lie side by side: strides {tensor.stride()}"
+        bytes = far * tensor.element_size()
+        if bytes % _TMA_BYTES or not 0 < bytes < _TMA_STRIDE:
+            return f"{name} has rows that do not begin at multiples of {_TMA_BYTES} bytes: strides {tensor.stride()}"
+    return ""
+
+
+def _launch(
+    record: Any, arrivals: Any, a: Any, b: Any, out: Any, sms: int | None, config: Config | None, tma: bool | None
+) -> None:
+    config = config or persistent_config(a, b)
+    why = why_no_tma(a, b, out)
+    if tma and why:
+        raise ValueError(f"tma: operands that a descriptor takes expected, but {why}")
+    use = not why if tma is None else tma
+    a_turned, b_turned = use and _turned(a), use and _turned(b)
+    operands = (a, b, out)
+    if use:
+        part = config.block_n // config.store_parts
+        operands = (
+            _descriptor(a, config.block_m, config.block_k, a_turned),
+            _descriptor(b, config.block_k, config.block_n, b_turned),
+            _descriptor(out, config.block_m, part, False),
+        )
+    (m, k), n = a.shape, b.shape[1]
+    matmul_persistent_kernel[(stay(a, b, sms, config),)](
+        record,
+        arrivals,
+        *operands,
+        m,
+        n,
+        k,
+        *a.stride(),
+        *b.stride(),
+        *out.stride(),
+        **config.meta,
+        STORE_PARTS=config.store_parts,
+        TMA=use,
+        A_TURNED=a_turned,
+        B_TURNED=b_turned,
+        TRACED=record is not None,
+        **config.options,
+    )
+
+
+def _descriptor(tensor: Any, rows: int, columns: int, turned: bool) -> Any:
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    if turned:
+        return TensorDescriptor.from_tensor(tensor.t(), [columns, rows])
+    return TensorDescriptor.from_tensor(tensor, [rows, columns])
+
+
+def _turned(tensor: Any) -> bool:
+    """Whether a matrix lies column by column, as the transposed view of another does."""
+    return bool(tensor.stride(0) == 1 and tensor.stride(1) != 1)
+
+
+def _sms(a: Any, sms: int | None) -> int:
+    import torch
+
+    if not a.is_cuda:
+        return 4 if sms is None else sms  # Triton's interpreter
+    most = int(torch.cuda.get_device_properties(a.device).multi_processor_count)
+    if sms is None:
+        return most
+    check_number("sms", sms, 1, most)
+    return sms
