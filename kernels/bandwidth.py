@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
+from gpu_explain.kernels.arguments import check_choice
 from gpu_explain.kernels.carveout import LARGEST_L1, prefer_shared, prefer_shared_triton
 from gpu_explain.kernels.loader import load
 from gpu_explain.kernels.sources import source
@@ -20,7 +23,7 @@ THREADS = 1024
 QUAD = 16
 """Bytes that a thread reads at a time."""
 GRANULE = 4 * THREADS * QUAD
-"""Footprints are multiples of this many bytes: what a Triton program reads at a time, four 16-byte loads a thread."""
+"""Footprints are multiples of this many bytes, a chunk: what a block reads at a time, four 16-byte loads a thread."""
 
 PER_SM = 32 << 20
 """Bytes that each SM reads in a launch at least: long enough, at any level, to dwarf the launch itself."""
@@ -28,8 +31,8 @@ PER_SM = 32 << 20
 BEYOND_L2 = 1 << 30
 """Bytes that all SMs together read at least where the footprint is larger than the L2."""
 
-_STEP = GRANULE // QUAD
-_MOST_QUADS = 2**31 - 1
+_MOST = 2**35
+"""Bytes of the largest footprint; the kernels count chunks in 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,9 @@ class Read:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the blocks of a launch read: ``count`` words of a region of ``quads``, regions ``apart`` words apart."""
+    """What each block of a launch reads, in chunks: ``count`` of a region of ``chunks``; regions lie ``apart`` apart."""
 
-    quads: int
+    chunks: int
     apart: int
     count: int
 
@@ -68,58 +71,75 @@ class Plan:
     def of(footprint: int, *, blocks: int, l2_bytes: int, per_sm: int = PER_SM, total: int = BEYOND_L2) -> Plan:
         """Within the L2 every block reads the whole footprint; beyond it each has its own part, whole rounds of it."""
         if footprint <= l2_bytes:
-            return Plan(footprint // QUAD, 0, max(per_sm // GRANULE, 1) * _STEP)
-        part = max(footprint // blocks // GRANULE, 1) * _STEP
+            return Plan(footprint // GRANULE, 0, max(per_sm // GRANULE, 1))
+        part = max(footprint // blocks // GRANULE, 1)
         rounds = max(-(-total // footprint), 1)
         return Plan(part, part, rounds * part)
 
     def footprint(self, blocks: int) -> int:
         """Different bytes that are read."""
-        return QUAD * (self.quads if not self.apart else self.quads * blocks)
+        return GRANULE * (self.chunks if not self.apart else self.chunks * blocks)
+
+    def strides(self, blocks: int) -> list[int]:
+        """For each block, by how many chunks it goes on: drawn from those that visit every chunk of a shared region.
+
+        In a region of its own a block meets nobody, and goes on by one.
+        """
+        if self.apart or self.chunks < 3:
+            return [1] * blocks
+        visiting_all = [stride for stride in range(1, self.chunks) if gcd(stride, self.chunks) == 1]
+        return random.Random(self.chunks).choices(visiting_all, k=blocks)
 
 
-def read_footprints(gpu: Session, *, language: str, footprints: Sequence[int], samples: int = 7) -> tuple[Read, ...]:
-    """Time launches in which all SMs read over and over, one launch for each of ``footprints`` in bytes.
+def read_footprints(
+    gpu: Session, *, footprints: Sequence[int], languages: Sequence[str] = LANGUAGES, samples: int = 7
+) -> dict[str, tuple[Read, ...]]:
+    """Time launches in which all SMs read over and over, for each language one launch for each of ``footprints``.
 
-    Beyond the L2 a footprint is rounded down to equal parts, one an SM. Raises ``ValueError`` naming a wrong argument,
-    ``ProblemError`` ``gpu-memory`` when the largest footprint does not fit, and as ``Timer.time`` does.
+    All are timed in turns. Footprints are bytes; beyond the L2 one is rounded down to equal parts, one an SM. Raises
+    ``ValueError`` naming a wrong argument, ``ProblemError`` ``gpu-memory`` when the largest footprint does not fit, and
+    as ``Timer.time`` does.
     """
     import torch
 
-    if language not in LANGUAGES:
-        raise ValueError(f"language: one of {', '.join(LANGUAGES)} expected, got {language!r}")
+    for language in languages:
+        check_choice("languages", language, LANGUAGES)
     for size in footprints:
-        if size % GRANULE or not GRANULE <= size <= _MOST_QUADS * QUAD:
-            raise ValueError(f"footprints: multiples of {GRANULE} up to {_MOST_QUADS * QUAD} expected, got {size}")
+        if size % GRANULE or not GRANULE <= size <= _MOST:
+            raise ValueError(f"footprints: multiples of {GRANULE} up to {_MOST} expected, got {size}")
     if not footprints:
-        return ()
+        return dict.fromkeys(languages, ())
     blocks = gpu.device.sms
     plans = [Plan.of(size, blocks=blocks, l2_bytes=gpu.device.l2_bytes) for size in footprints]
     most = max(plan.footprint(blocks) for plan in plans)
     # Random bits and not zeros: wires that never switch make a memory look faster than it is.
     words = gpu.scratch("the footprint", most)[:most].view(torch.int64).random_()
     never = torch.zeros(1, dtype=torch.int32, device=f"cuda:{gpu.ordinal}")
-    launch = (_cuda if language == "CUDA" else _triton)(gpu, words, never)
+    readers = [(_cuda if language == "CUDA" else _triton)(gpu, words, never) for language in languages]
 
-    def launch_of(plan: Plan) -> Callable[[], object]:
-        return lambda: launch(blocks, plan)
+    def launch_of(reader: Reader, plan: Plan) -> Callable[[], object]:
+        return lambda: reader(blocks, plan)
 
-    timings = gpu.timer.time([launch_of(plan) for plan in plans], samples=samples)
-    return tuple(
-        Read(plan.footprint(blocks), blocks * plan.count * QUAD, timing)
-        for plan, timing in zip(plans, timings, strict=True)
-    )
+    launches = [launch_of(reader, plan) for plan in plans for reader in readers]
+    timings = gpu.timer.time(launches, samples=samples)
+    return {
+        language: tuple(
+            Read(plan.footprint(blocks), blocks * plan.count * GRANULE, timing)
+            for plan, timing in zip(plans, timings[place :: len(languages)], strict=True)
+        )
+        for place, language in enumerate(languages)
+    }
 
 
 def read_host(gpu: Session, *, size: int = 32 << 20, samples: int = 7) -> Read:
     """Time launches in which all SMs together read ``size`` bytes of the host's pinned memory once (CUDA)."""
     import torch
 
-    if not 1 <= size <= _MOST_QUADS * QUAD:
-        raise ValueError(f"size: 1 to {_MOST_QUADS * QUAD} expected, got {size}")
+    if not 1 <= size <= _MOST:
+        raise ValueError(f"size: 1 to {_MOST} expected, got {size}")
     blocks = gpu.device.sms
-    part = max(size // blocks // GRANULE, 1) * _STEP
-    read = blocks * part * QUAD
+    part = max(size // blocks // GRANULE, 1)
+    read = blocks * part * GRANULE
     words = torch.ones(read // 8, dtype=torch.int64).pin_memory()
     never = torch.zeros(1, dtype=torch.int32, device=f"cuda:{gpu.ordinal}")
     launch = _cuda(gpu, words, never)
@@ -136,16 +156,17 @@ def sources(language: str) -> tuple[SourceText, ...]:
 Reader = Callable[[int, Plan], object]
 """``(blocks, plan)`` queues one launch."""
 
-_TRIAL = Plan(_STEP, 0, _STEP)
+_TRIAL = Plan(1, 0, 1)
 
 
 def _cuda(gpu: Session, words: Any, never: Any) -> Reader:
     """The CUDA kernel, run once."""
     kernel = load(gpu, "bandwidth.cu", "read_footprint")
     prefer_shared(gpu, kernel, LARGEST_L1)
+    strides = _Strides(never.device)
 
     def launch(blocks: int, plan: Plan) -> None:
-        kernel.launch(gpu, blocks, THREADS, words, never, plan.quads, plan.apart, plan.count)
+        kernel.launch(gpu, blocks, THREADS, words, never, strides(blocks, plan), plan.chunks, plan.apart, plan.count)
 
     launch(1, _TRIAL)
     gpu.synchronise()
@@ -160,10 +181,18 @@ def _triton(gpu: Session, words: Any, never: Any) -> Reader:
     from gpu_explain.kernels.bandwidth_triton import read_footprint
 
     view = words.view(torch.int32)
+    strides = _Strides(never.device)
 
     def launch(blocks: int, plan: Plan) -> Any:
         return read_footprint[(blocks,)](
-            view, never, plan.quads, plan.apart, plan.count, BLOCK=GRANULE // 4, num_warps=THREADS // 32
+            view,
+            never,
+            strides(blocks, plan),
+            plan.chunks,
+            plan.apart,
+            plan.count,
+            BLOCK=GRANULE // 4,
+            num_warps=THREADS // 32,
         )
 
     compiled = launch(1, _TRIAL)
@@ -171,3 +200,18 @@ def _triton(gpu: Session, words: Any, never: Any) -> Reader:
     prefer_shared_triton(compiled, LARGEST_L1)
     gpu.spent_compiling(time.perf_counter() - began)
     return launch
+
+
+class _Strides:
+    """The strides of a plan on the GPU, laid there when they are first asked for."""
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+        self._kept: dict[tuple[int, Plan], Any] = {}
+
+    def __call__(self, blocks: int, plan: Plan) -> Any:
+        import torch
+
+        if (blocks, plan) not in self._kept:
+            self._kept[blocks, plan] = torch.tensor(plan.strides(blocks), dtype=torch.int32, device=self._device)
+        return self._kept[blocks, plan]

@@ -1,7 +1,4 @@
-"""The Triton twin of ``cuda/bandwidth.cu``: the same reading, the same arguments in the same order.
-
-A program reads ``BLOCK`` 4-byte words at a time; four of them are one of the 16-byte words that the arguments count.
-"""
+"""The Triton twin of ``cuda/bandwidth.cu``: the same reading, the same arguments in the same order."""
 
 from __future__ import annotations
 
@@ -9,22 +6,23 @@ import triton
 import triton.language as tl
 
 
-@triton.jit(do_not_specialize=["quads", "apart", "count"])
-def read_footprint(words, never, quads, apart, count, BLOCK: tl.constexpr):
-    """Program ``p`` reads ``count`` of the ``quads`` 16-byte words from word ``p * apart`` on, round and round.
+@triton.jit(do_not_specialize=["chunks", "apart", "count"])
+def read_footprint(words, never, strides, chunks, apart, count, BLOCK: tl.constexpr):
+    """Program ``p`` reads ``count`` of the ``chunks`` chunks from chunk ``p * apart`` on, in steps of ``strides[p]``.
 
-    words: int32, 16 bytes aligned; never: int32 ``[1]``, written only when every word read is 0. ``4 * quads``,
-    ``4 * apart`` and ``4 * count`` are multiples of ``BLOCK``.
+    A chunk is ``BLOCK`` words. words: int32, 16 bytes aligned; never: int32 ``[1]``, written only when every word read
+    is 0; strides: int32, one a program.
     """
     program = tl.program_id(0).to(tl.int64)
-    region = words + tl.multiple_of(program * apart * 4, BLOCK)
-    size = quads.to(tl.int64) * 4
-    at = program * size // tl.num_programs(0) // BLOCK * BLOCK
+    region = words + tl.multiple_of(program * apart * BLOCK, BLOCK)
+    end = chunks.to(tl.int64)
+    chunk = program * end // tl.num_programs(0)
+    stride = tl.load(strides + program).to(tl.int64)
     lane = tl.arange(0, BLOCK)
     seen = tl.zeros([BLOCK], dtype=tl.int32)
-    for _ in tl.range(0, count * 4 // BLOCK, loop_unroll_factor=2):
-        seen |= tl.load(region + tl.multiple_of(at, BLOCK) + lane)
-        at += BLOCK
-        at = tl.where(at >= size, at - size, at)
+    for _ in tl.range(0, count, loop_unroll_factor=2):
+        seen |= tl.load(region + tl.multiple_of(chunk * BLOCK, BLOCK) + lane)
+        chunk += stride
+        chunk = tl.where(chunk >= end, chunk - end, chunk)
     anything = tl.max((seen != 0).to(tl.int32), axis=0)
     tl.store(never, 1, mask=anything == 0)

@@ -16,17 +16,14 @@ def measure_bandwidth(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) 
 
     device = gpu.device
     sizes = read_footprints(device, bandwidth.GRANULE)
-    reads = {
-        language: bandwidth.read_footprints(gpu, language=language, footprints=sizes)
-        for language in bandwidth.LANGUAGES
-    }
+    reads = bandwidth.read_footprints(gpu, footprints=sizes)
     host = bandwidth.read_host(gpu)
     series = tuple(_rates(language, one) for language, one in reads.items())
     cuda, l2 = reads["CUDA"], device.l2_bytes
     best = {
         "l1": max((read for read in cuda if read.footprint <= device.shared_per_sm), key=lambda read: read.gb_per_s),
-        # Half of the L2: where the footprint is small, SMs that ask for the same lines at nearly the same time read
-        # more than the L2 alone would deliver.
+        # Half of the L2: where the footprint is small, SMs cannot but ask for the same lines at nearly the same time,
+        # are answered together, and read more than the L2 alone would deliver.
         "l2": min(cuda, key=lambda read: abs(read.footprint - l2 / 2)),
         "dram": cuda[-1],
         "host": host,
@@ -51,7 +48,7 @@ def measure_bandwidth(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) 
 
 _READING = (
     "One block an SM reads over and over, 16 bytes a thread at a time: every block the whole footprint while it is no"
-    " larger than the L2, else each block its own part; bytes read (counted) over median time. "
+    " larger than the L2, in an order of its own, else each block its own part; bytes read (counted) over median time. "
 )
 
 

@@ -86,7 +86,7 @@ def test_every_word_is_read_and_none_beyond(gpu: Session, language: str, granule
     words[end:] = -1  # beyond the end: must not be seen
     never = torch.zeros(1, dtype=torch.int32, device=f"cuda:{gpu.ordinal}")
     launch = (bandwidth._cuda if language == "CUDA" else bandwidth._triton)(gpu, words[:end], never)
-    plan = bandwidth.Plan(region // 2, gap // 2, region // 2)  # every block goes round once
+    plan = bandwidth.Plan(granules, apart, granules)  # every block goes round once
 
     def written() -> bool:
         never.zero_()
@@ -113,8 +113,8 @@ def test_every_word_is_read_and_none_beyond(gpu: Session, language: str, granule
 def test_reading_a_footprint_of_the_l2_beats_dram(gpu: Session) -> None:
     l2 = gpu.device.l2_bytes // bandwidth.GRANULE * bandwidth.GRANULE
     small, large = bandwidth.read_footprints(
-        gpu, language="CUDA", footprints=(l2 // 8 // bandwidth.GRANULE * bandwidth.GRANULE, 4 * l2), samples=5
-    )
+        gpu, languages=("CUDA",), footprints=(l2 // 8 // bandwidth.GRANULE * bandwidth.GRANULE, 4 * l2), samples=5
+    )["CUDA"]
     assert small.footprint <= l2 // 8 < l2 < large.footprint <= 4 * l2
     assert large.bytes >= bandwidth.BEYOND_L2
     assert small.gb_per_s > 0.95 * large.gb_per_s
@@ -129,8 +129,8 @@ def test_reading_a_footprint_of_the_l2_beats_dram(gpu: Session) -> None:
         (lambda gpu: chase.chase(gpu, footprints=(4096,), steps=0), "steps"),
         (lambda gpu: chase.shared_chase(gpu, nodes=5000), "nodes"),
         (lambda gpu: chase.single_loads(gpu, footprint=4096, loads=5000), "loads"),
-        (lambda gpu: bandwidth.read_footprints(gpu, language="Fortran", footprints=(65536,)), "language"),
-        (lambda gpu: bandwidth.read_footprints(gpu, language="CUDA", footprints=(1000,)), "footprints"),
+        (lambda gpu: bandwidth.read_footprints(gpu, languages=("Fortran",), footprints=(65536,)), "languages"),
+        (lambda gpu: bandwidth.read_footprints(gpu, footprints=(1000,)), "footprints"),
     ],
 )
 def test_wrong_arguments_are_named(whole_gpu: Session, call: Any, named: str) -> None:

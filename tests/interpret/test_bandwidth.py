@@ -10,8 +10,10 @@ pytest.importorskip("triton", reason="triton is not installed")
 BLOCK = 64  # words; a power of two, as on the GPU, only smaller
 
 
-@pytest.mark.parametrize(("blocks", "steps", "apart"), [(1, 1, 0), (3, 4, 0), (2, 3, 3)])
-def test_every_word_is_read_and_none_beyond(blocks: int, steps: int, apart: int) -> None:
+@pytest.mark.parametrize(
+    ("blocks", "steps", "apart", "strides"), [(1, 1, 0, [1]), (3, 4, 0, [1, 3, 1]), (2, 3, 3, [1, 2])]
+)
+def test_every_word_is_read_and_none_beyond(blocks: int, steps: int, apart: int, strides: list[int]) -> None:
     from gpu_explain.kernels.bandwidth_triton import read_footprint
 
     region, gap = steps * BLOCK, apart * BLOCK
@@ -21,7 +23,8 @@ def test_every_word_is_read_and_none_beyond(blocks: int, steps: int, apart: int)
 
     def written() -> bool:
         never = torch.zeros(1, dtype=torch.int32)
-        read_footprint[(blocks,)](words, never, region // 4, gap // 4, region // 4, BLOCK=BLOCK)
+        by = torch.tensor(strides, dtype=torch.int32)
+        read_footprint[(blocks,)](words, never, by, steps, apart, steps, BLOCK=BLOCK)
         return bool(never.item())
 
     assert written()

@@ -35,8 +35,14 @@ class Read:
         return self.rate(self.timing.median_us)
 
 
-def read_footprints(gpu: Any, *, language: str, footprints: Sequence[int], samples: int = 7) -> tuple[Read, ...]:
+def read_footprints(
+    gpu: Any, *, footprints: Sequence[int], languages: Sequence[str] = LANGUAGES, samples: int = 7
+) -> dict[str, tuple[Read, ...]]:
     """Rates by the distance that answers; all SMs share DRAM."""
+    return {language: _read(gpu, language, footprints, samples) for language in languages}
+
+
+def _read(gpu: Any, language: str, footprints: Sequence[int], samples: int) -> tuple[Read, ...]:
     sms = gpu.device.sms
     rates = {far: sms * wide * CLOCK_GHZ for far, wide in BYTES_A_CYCLE.items()}
     rates[DRAM] = min(DRAM_GB_PER_S, rates[FAR] * 0.9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from math import gcd
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -190,3 +191,20 @@ def test_opening_without_a_driver_or_packages_is_a_sentence(device: str) -> None
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     groups = {Group.PACKAGES, Group.DRIVER, Group.GPU}
     assert done.stdout.strip() in {"opened", *(one.id for one in CATALOGUE if one.group in groups)}
+
+
+@pytest.mark.parametrize("sms", [8, 40, 132])
+@pytest.mark.parametrize("chunks", [3, 7, 28, 480, 960])
+def test_blocks_that_share_a_footprint_each_visit_all_of_it_and_none_walks_behind_another(
+    sms: int, chunks: int
+) -> None:
+    """SMs that walk one after the other are answered together, and read more than the L2 delivers by itself."""
+    from gpu_explain.kernels.bandwidth import GRANULE, Plan
+
+    plan = Plan.of(chunks * GRANULE, blocks=sms, l2_bytes=chunks * GRANULE)
+    strides = plan.strides(sms)
+    for stride in set(strides):
+        assert {step * stride % chunks for step in range(chunks)} == set(range(chunks))
+    most = sum(gcd(stride, chunks) == 1 for stride in range(1, chunks))
+    assert len(set(strides)) >= min(sms, most) / 2
+    assert Plan.of(chunks * GRANULE * sms, blocks=sms, l2_bytes=GRANULE).strides(sms) == [1] * sms
