@@ -61,7 +61,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Plan:
-    """What each block of a launch reads, in chunks: ``count`` of a region of ``chunks``; regions lie ``apart`` apart."""
+    """What each block reads, in chunks: ``count`` of a region of ``chunks``; regions are ``apart`` apart."""
 
     chunks: int
     apart: int

@@ -364,4 +364,7 @@ def _writable_triton_cache() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stderr.flush()
+    # Not through the end of the interpreter: taking torch apart is slow, and the driver frees all of a process that is gone.
+    os._exit(code)

@@ -362,6 +362,22 @@ def test_every_scene_is_measured_and_checked(open_live: Opener) -> None:
     assert any("99 tiny: measuring" in text for text in said)
 
 
+def test_a_scene_that_needs_a_fresh_worker_gets_the_first_and_stands_in_its_place(
+    open_live: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[object] = []
+    begin = LiveSource._open
+    monkeypatch.setattr(LiveSource, "_open", lambda self: (started.append(self), begin(self))[1])
+    done: list[Result] = []
+    said: list[str] = []
+    scenes = (tiny(), tiny(id="two", fresh_worker=True), tiny(id="three"))
+    run = verify(open_live(), scenes, done=done.append, progress=said.append)
+    assert [one.scene.id for one in run.results] == ["tiny", "two", "three"] == [one.scene.id for one in done]
+    assert next(text.partition(":")[0].split()[1] for text in said if text.startswith("99")) == "two"
+    assert len(started) == 1
+    assert not any(one.default.problem for one in run.results)
+
+
 def test_a_scene_that_breaks_does_not_stop_the_others(open_live: Opener, tmp_path: Path) -> None:
     source = open_live("--fault", "crash", "--once", str(tmp_path / "once"))
     run = verify(source, (tiny(), tiny(id="two")))
