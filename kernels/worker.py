@@ -366,5 +366,5 @@ def _writable_triton_cache() -> None:
 if __name__ == "__main__":
     code = main()
     sys.stderr.flush()
-    # Not through the end of the interpreter: taking torch apart is slow, and the driver frees all of a process that is gone.
+    # Not through the end of the interpreter: taking torch apart is slow, and the driver frees what a process held.
     os._exit(code)
