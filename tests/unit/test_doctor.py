@@ -82,6 +82,7 @@ DRIVER: list[tuple[str, Break, str, int]] = [
 ]
 GPU: list[tuple[str, Break, str, int]] = [
     ("gpu-too-old", variables(FAKE_CAPABILITY="61"), "has compute capability 6.1, the kernels need 7.5", 1),
+    ("no-tensor-dot", variables(FAKE_CAPABILITY="75"), "7.5", 0),
     ("gpu-prohibited", variables(FAKE_MODE="2"), "nvidia-smi -c DEFAULT", 1),
     ("gpu-exclusive", variables(FAKE_MODE="3"), "The compute mode of Made-up GPU is Exclusive Process", 0),
     ("gpu-held", variables(FAKE_MODE="3", FAKE_CONTEXT="46"), "answered 46 on GPU 0", 1),

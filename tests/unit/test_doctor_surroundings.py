@@ -182,6 +182,7 @@ def test_a_device_file_that_this_user_may_not_open(open_folder: Path, made: Made
     (check,) = (check for check in found if check.id == "device-files")
     if os.geteuid() == 0:
         assert check.problem is not None
+        assert check.problem.id == "no-permission"
         assert "/dev/nvidia0" in check.problem.sentence
         assert "usermod -aG video,render" in check.problem.remedy
         assert check.stops

@@ -367,7 +367,12 @@ def test_a_scene_that_needs_a_fresh_worker_gets_the_first_and_stands_in_its_plac
 ) -> None:
     started: list[object] = []
     begin = LiveSource._open
-    monkeypatch.setattr(LiveSource, "_open", lambda self: (started.append(self), begin(self))[1])
+
+    def counted(source: LiveSource) -> object:
+        started.append(source)
+        return begin(source)
+
+    monkeypatch.setattr(LiveSource, "_open", counted)
     done: list[Result] = []
     said: list[str] = []
     scenes = (tiny(), tiny(id="two", fresh_worker=True), tiny(id="three"))
