@@ -11,20 +11,20 @@ from typing import Any
 import triton
 import triton.language as tl
 
+from gpu_explain.kernels.pointwise import MOST_BLOCKS, check, float_dtypes
+
 BLOCK_SIZE = 1024
-"""Numbers a program: 8 a thread with 4 warps, which is two 16-byte loads from each array."""
+"""Numbers a program: 8 a thread with 4 warps, which is two 16-byte loads from each float32 array."""
 NUM_WARPS = 4
-_ITEM = 4
-_MOST_PROGRAMS = 2**31 - 1
 
 
 @triton.jit
 def add_relu_kernel(a, b, c, n, BLOCK_SIZE: tl.constexpr):
-    """c[i] = relu(a[i] + b[i]) for i < n; float32, contiguous, one program for ``BLOCK_SIZE`` numbers."""
+    """c[i] = relu(a[i] + b[i]) for i < n; contiguous, one program for ``BLOCK_SIZE`` numbers."""
     # 64 bits, or the offsets would wrap beyond 2^31 numbers.
     i = tl.program_id(0).to(tl.int64) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     mask = i < n
-    total = tl.load(a + i, mask=mask) + tl.load(b + i, mask=mask)
+    total = tl.load(a + i, mask=mask).to(tl.float32) + tl.load(b + i, mask=mask).to(tl.float32)
     # Without PropagateNan a NaN would become 0, which torch does not do.
     tl.store(c + i, tl.maximum(total, 0.0, propagate_nan=tl.PropagateNan.ALL), mask=mask)
 
@@ -33,41 +33,20 @@ def add_relu(a: Any, b: Any, out: Any = None) -> Any:
     """relu(a + b) in one launch on the current stream; returns ``out``, or a new tensor.
 
     Args:
-        a: float32, contiguous, of any shape; may be empty.
+        a: float32, float16 or bfloat16, contiguous, of any shape; may be empty.
         b: Like a, on the same device.
         out: Like them; may be one of them.
 
     Raises:
         ValueError: Naming the argument and what was expected.
     """
-    out = check(a, b, out)
+    out = check(a, b, out, float_dtypes())
     n = a.numel()
     programs = triton.cdiv(n, BLOCK_SIZE)
-    if programs > _MOST_PROGRAMS:
-        raise ValueError(f"a: at most {_MOST_PROGRAMS * BLOCK_SIZE} elements expected, got {n}")
+    if programs > MOST_BLOCKS:
+        raise ValueError(f"a: at most {MOST_BLOCKS * BLOCK_SIZE} elements expected, got {n}")
     if n:
         add_relu_kernel[(programs,)](a, b, out, n, BLOCK_SIZE=BLOCK_SIZE, num_warps=NUM_WARPS)
-    return out
-
-
-def check(a: Any, b: Any, out: Any = None) -> Any:
-    """Check the arguments of :func:`add_relu` and of its CUDA twin; returns ``out``, or a new tensor for it.
-
-    Raises ``ValueError`` naming the argument and what was expected.
-    """
-    import torch
-
-    if out is None:
-        out = torch.empty_like(a)
-    for name, tensor in (("a", a), ("b", b), ("out", out)):
-        if tensor.dtype != torch.float32:
-            raise ValueError(f"{name}: float32 expected, got {tensor.dtype}")
-        if tensor.shape != a.shape:
-            raise ValueError(f"{name}: the shape of a expected, {tuple(a.shape)}, got {tuple(tensor.shape)}")
-        if tensor.device != a.device:
-            raise ValueError(f"{name}: the device of a expected, {a.device}, got {tensor.device}")
-        if not tensor.is_contiguous():
-            raise ValueError(f"{name}: a contiguous tensor expected, got strides {tensor.stride()}")
     return out
 
 
@@ -81,11 +60,11 @@ def flops(n: int) -> int:
     return 2 * n
 
 
-def fused_bytes(n: int) -> int:
+def fused_bytes(n: int, itemsize: int = 4) -> int:
     """Bytes that one fused kernel moves: read a, read b, write c."""
-    return 3 * _ITEM * n
+    return 3 * itemsize * n
 
 
-def eager_bytes(n: int) -> int:
+def eager_bytes(n: int, itemsize: int = 4) -> int:
     """Bytes that two kernels move: read a, read b, write tmp; read tmp, write c."""
-    return 5 * _ITEM * n
+    return 5 * itemsize * n

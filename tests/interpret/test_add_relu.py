@@ -37,7 +37,7 @@ def test_no_elements_are_fine() -> None:
 
 def test_a_wrong_argument_is_named() -> None:
     a = torch.ones(4)
-    with pytest.raises(ValueError, match=r"b: float32 expected, got torch\.float64"):
+    with pytest.raises(ValueError, match="b: float32 or float16 or bfloat16 expected, got float64"):
         add_relu(a, a.double())
-    with pytest.raises(ValueError, match=r"b: the shape of a expected, \(4,\), got \(3,\)"):
+    with pytest.raises(ValueError, match=r"b: shape \(4,\) expected, got \(3,\)"):
         add_relu(a, a[:3])
