@@ -1,0 +1,184 @@
+"""Softmax over the rows of a matrix in Triton: one kernel where eager torch, written out, runs five.
+
+Two paths. A row that fits into a program's registers is loaded whole: its maximum, the exponentials, their sum and the
+quotients never leave the chip (short rows are taken several to a program, so that there is enough to load). A wider row
+is walked over twice: first an *online* pass (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018)
+finds maximum and sum in one reading, then the row is read again, from the L2 it is hoped, and written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import triton
+import triton.language as tl
+
+from gpu_explain.kernels.arguments import check_tensor
+from gpu_explain.kernels.pointwise import MOST_BLOCKS, float_dtypes
+
+WIDEST_BLOCK = 16384
+"""The most columns of a row that one program holds in its registers."""
+TILE = 4096
+"""Elements a program at least, where rows are short and many."""
+ENOUGH = 1024
+"""Programs enough to fill any GPU: as long as there are fewer, rows are not put together."""
+MOST_COLUMNS = 2**30
+
+
+@triton.jit
+def softmax_rows_kernel(
+    x, y, rows, columns, x_stride, y_stride, ROWS: tl.constexpr, BLOCK_SIZE: tl.constexpr, UNIT: tl.constexpr
+):
+    """Rows that fit: ``ROWS`` of them a program, ``BLOCK_SIZE`` at least columns; strides are elements from row to row.
+
+    ``UNIT`` divides columns and strides. Said as a product, the compiler knows it, and may use words of that size.
+    """
+    columns = columns // UNIT * UNIT
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
+    column = tl.arange(0, BLOCK_SIZE)[None, :]
+    mask = (row < rows) & (column < columns)
+    # What lies beyond the row is -inf: it is never the maximum, and its exponential is 0.
+    z = tl.load(x + row * (x_stride // UNIT * UNIT) + column, mask=mask, other=-float("inf")).to(tl.float32)
+    # Without the maximum taken off, exp would overflow from 89 on.
+    z = tl.exp(z - tl.max(z, axis=1, keep_dims=True))
+    z *= 1.0 / tl.sum(z, axis=1, keep_dims=True)
+    tl.store(y + row * (y_stride // UNIT * UNIT) + column, z, mask=mask)
+
+
+@triton.jit
+def softmax_wide_kernel(x, y, columns, x_stride, y_stride, BLOCK_SIZE: tl.constexpr, UNIT: tl.constexpr):
+    """One row a program, walked over in blocks of ``BLOCK_SIZE`` columns, twice."""
+    columns = columns // UNIT * UNIT
+    row = tl.program_id(0).to(tl.int64)
+    x += row * (x_stride // UNIT * UNIT)
+    y += row * (y_stride // UNIT * UNIT)
+    lane = tl.arange(0, BLOCK_SIZE)
+    # Each lane has a maximum and a sum of its own, so that nobody waits for anybody inside the loop.
+    highest = tl.full([BLOCK_SIZE], -float("inf"), tl.float32)
+    total = tl.zeros([BLOCK_SIZE], tl.float32)
+    for start in tl.range(0, columns, BLOCK_SIZE):
+        z = tl.load(x + start + lane, mask=start + lane < columns, other=-float("inf")).to(tl.float32)
+        higher = tl.maximum(highest, z)
+        # A lane that saw nothing but -inf: exp(-inf - -inf) would be NaN, exp(-inf - 0) is the 0 that is meant.
+        shift = tl.where(higher == -float("inf"), 0.0, higher)
+        total = total * tl.exp(highest - shift) + tl.exp(z - shift)
+        highest = higher
+    top = tl.max(highest, axis=0)
+    shift = tl.where(top == -float("inf"), 0.0, top)
+    # A row of nothing but -inf has the sum 0: 0 × 1/0 is NaN, as in torch.
+    scale = 1.0 / tl.sum(total * tl.exp(highest - shift), axis=0)
+    # Backwards: what was read last is still nearest.
+    blocks = tl.cdiv(columns, BLOCK_SIZE)
+    for back in tl.range(0, blocks):
+        column = (blocks - 1 - back) * BLOCK_SIZE + lane
+        mask = column < columns
+        z = tl.load(x + column, mask=mask, other=-float("inf")).to(tl.float32)
+        tl.store(y + column, tl.exp(z - shift) * scale, mask=mask)
+
+
+@dataclass(frozen=True)
+class Path:
+    """How a matrix is worked on.
+
+    Attributes:
+        wide: Whether rows are walked over instead of held.
+        rows: Rows a program.
+        block_size: Columns a program holds at once.
+        num_warps: Warps a program.
+        programs: Programs of the launch.
+    """
+
+    wide: bool
+    rows: int
+    block_size: int
+    num_warps: int
+    programs: int
+
+
+def path_for(rows: int, columns: int) -> Path:
+    """The one place that decides on the path, by the shape alone: the same on every GPU."""
+    if columns > WIDEST_BLOCK:
+        return Path(wide=True, rows=1, block_size=8192, num_warps=16, programs=rows)
+    block_size = triton.next_power_of_2(columns)
+    together = 1
+    while together * block_size < TILE and rows >= 2 * together * ENOUGH:
+        together *= 2
+    elements = together * block_size
+    num_warps = 4 if elements <= 4096 else 8 if elements <= 8192 else 16
+    return Path(False, together, block_size, num_warps, -(-rows // together))
+
+
+def softmax(x: Any, out: Any = None) -> Any:
+    """The softmax of each row in one launch on the current stream; returns ``out``, or a new tensor.
+
+    Computed in float32 whatever the dtype. As in torch a row is NaN if it holds NaN or +inf, or nothing but -inf.
+
+    Args:
+        x: float32, float16 or bfloat16, ``[rows, columns]``, columns next to each other, rows at any stride;
+            at most 2^30 columns; may be empty.
+        out: Like x, on the same device, its rows not overlapping; may be x.
+
+    Raises:
+        ValueError: Naming the argument and what was expected.
+    """
+    import torch
+
+    _check_rows("x", x)
+    if out is None:
+        out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    else:
+        check_tensor("out", out, shape=tuple(x.shape), like=("x", x), contiguous=False)
+        _check_rows("out", out)
+    rows, columns = x.shape
+    if rows > 1 and out.stride(0) < columns:
+        raise ValueError(f"out: rows that do not overlap expected, got strides {out.stride()}")
+    if not 0 <= columns <= MOST_COLUMNS or rows > MOST_BLOCKS:
+        raise ValueError(f"x: at most {MOST_BLOCKS} rows of {MOST_COLUMNS} columns expected, got {tuple(x.shape)}")
+    if x.numel():
+        launch(x, out, path_for(rows, columns))
+    return out
+
+
+def launch(x: Any, out: Any, path: Path) -> Any:
+    """Launch on checked tensors, by a path that may also be chosen by hand; returns the compiled kernel."""
+    rows, columns = x.shape
+    strides = x.stride(0), out.stride(0)
+    unit = _unit(columns, *strides)
+    grid, options = (path.programs,), {"BLOCK_SIZE": path.block_size, "UNIT": unit, "num_warps": path.num_warps}
+    if path.wide:
+        return softmax_wide_kernel[grid](x, out, columns, *strides, **options)
+    return softmax_rows_kernel[grid](x, out, rows, columns, *strides, ROWS=path.rows, **options)
+
+
+def _unit(*counts: int) -> int:
+    """The largest power of two up to 16 that divides them all."""
+    return next(unit for unit in (16, 8, 4, 2, 1) if all(count % unit == 0 for count in counts))
+
+
+def _check_rows(name: str, tensor: Any) -> None:
+    check_tensor(name, tensor, dtypes=float_dtypes(), dims=2, contiguous=False)
+    if tensor.shape[1] > 1 and tensor.stride(1) != 1:
+        raise ValueError(f"{name}: columns next to each other expected, got strides {tensor.stride()}")
+
+
+def reference(x: Any) -> Any:
+    """Softmax as five eager kernels: maximum, difference, exponential, sum, quotient."""
+    z = (x - x.amax(dim=1, keepdim=True)).exp()
+    return z / z.sum(dim=1, keepdim=True)
+
+
+def flops(rows: int, columns: int) -> int:
+    """Arithmetic of softmax: a comparison, a difference, an exponential, an addition and a product an element."""
+    return 5 * rows * columns
+
+
+def moved_bytes(rows: int, columns: int, itemsize: int = 4) -> int:
+    """Bytes that must be moved: each element read once and written once."""
+    return 2 * itemsize * rows * columns
+
+
+def eager_bytes(rows: int, columns: int, itemsize: int = 4) -> int:
+    """Bytes that :func:`reference` moves: each kernel reads the matrix (or writes it), or both; rows' values too."""
+    matrix, column = itemsize * rows * columns, itemsize * rows
+    return (matrix + column) + (2 * matrix + column) + 2 * matrix + (matrix + column) + (2 * matrix + column)
