@@ -4,7 +4,7 @@ A program walks along k. At each step it loads a tile of A and a tile of B and m
 that comes from memory is used BLOCK_N (or BLOCK_M) times; Triton keeps the loads of the next steps in flight meanwhile
 (``num_stages``). Programs that run at the same time should find their tiles in the L2, so they are numbered in groups
 of GROUP_M rows of tiles (:func:`place_of`). What the tile sizes should be is in ``matmul_configs.py``; a program that
-stays for more than one tile is in ``matmul_persistent.py``; the same in CUDA, step by step, in ``cuda/matmul.cu``.
+stays for more than one tile is in ``matmul_persistent.py``; the same in CUDA, step by step, in ``cuda/matmul_*.cu``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import triton
 import triton.language as tl
 
 from gpu_explain.kernels.arguments import check_tensor, plain_dtype
-from gpu_explain.kernels.matmul_configs import Config, search_space, shipped
+from gpu_explain.kernels.matmul_configs import Config, ladder, search_space, shipped
 from gpu_explain.kernels.trace_triton import trace_begin, trace_end
 
 LONGEST = 2**31 - 1024
@@ -201,11 +201,11 @@ def shipped_for(a: Any, b: Any) -> Config:
     """The shipped configuration for two operands that passed :func:`check`, on their device."""
     import torch
 
-    (m, k), n = a.shape, b.shape[1]
-    if not a.is_cuda:  # Triton's interpreter: any that is small
+    if not a.is_cuda:  # Triton's interpreter, where small tiles are quick
         return Config(32, 32, 32, group_m=2)
     device = torch.cuda.get_device_properties(a.device)
-    return shipped((device.major, device.minor), device.multi_processor_count, a.element_size(), m, n, k)
+    rungs = ladder((device.major, device.minor), a.element_size())
+    return shipped(rungs, device.multi_processor_count, a.shape[0], b.shape[1])
 
 
 def reference(a: Any, b: Any) -> Any:

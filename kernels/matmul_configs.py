@@ -12,6 +12,8 @@ from functools import cache
 
 _BUSY = 0.9
 """The share of the SMs that must have a tile, or a smaller tile is taken."""
+_BARRIERS = 1024
+"""Bytes of shared memory left for the barriers that say when a tile has arrived."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,14 @@ class Config:
         """The compiler's options."""
         return {"num_warps": self.num_warps, "num_stages": self.num_stages}
 
-    def shared_bytes(self, item: int) -> int:
-        """Shared memory that the tiles in flight take, for elements of ``item`` bytes."""
-        return self.num_stages * (self.block_m + self.block_n) * self.block_k * item
+    def shared_bytes(self, item: int, stored_item: int = 0) -> int:
+        """Shared memory that the tiles in flight take, for elements of ``item`` bytes.
+
+        With ``stored_item``, also that of a part of C with elements of so many bytes, which a persistent program stores
+        while it loads; an ordinary one stores when nothing is in flight any more.
+        """
+        loading = self.num_stages * (self.block_m + self.block_n) * self.block_k * item
+        return loading + self.block_m * self.block_n // self.store_parts * stored_item
 
 
 # For 2-byte elements; others get a block_k of as many bytes (:func:`_for_item`).
@@ -98,12 +105,31 @@ def shared_limit(capability: tuple[int, int]) -> int:
 
 def ladder(capability: tuple[int, int], item: int) -> tuple[Config, ...]:
     """All configurations shipped for a GPU and elements of ``item`` bytes, largest tile first."""
-    return tuple(_for_item(config, item) for config in _LADDERS[kind_of(capability)])
+    kind = kind_of(capability)
+    # tf32 operands have to lie along k in shared memory: a B that lies by rows is turned there, in room of its own.
+    first = 1 if kind == "blackwell" and item == 4 else 0
+    return tuple(_for_item(config, item) for config in _LADDERS[kind][first:])
 
 
-def shipped(capability: tuple[int, int], sms: int, item: int, m: int, n: int, k: int) -> Config:
-    """The configuration to use without a search: the largest tile of which there are enough for the SMs."""
-    rungs = ladder(capability, item)
+def persistent_ladder(capability: tuple[int, int], item: int, stored_item: int) -> tuple[Config, ...]:
+    """The same for the persistent kernel, which stores elements of ``stored_item`` bytes while it loads.
+
+    Room for that is made by storing in two halves, or with one tile less in flight.
+    """
+    found = []
+    for config in ladder(capability, item):
+        choices = [
+            replace(config, num_stages=config.num_stages - fewer, store_parts=parts)
+            for fewer in range(config.num_stages - 1)
+            for parts in (1, 2)
+        ]
+        fitting = (c for c in choices if c.shared_bytes(item, stored_item) <= shared_limit(capability) - _BARRIERS)
+        found.append(next(fitting, choices[-1]))
+    return tuple(found)
+
+
+def shipped(rungs: tuple[Config, ...], sms: int, m: int, n: int) -> Config:
+    """The configuration of a ladder to use without a search: the largest tile of which there are enough for the SMs."""
     for config in rungs:
         if -(-m // config.block_m) * -(-n // config.block_n) >= _BUSY * sms:
             return config

@@ -17,8 +17,8 @@ import triton
 import triton.language as tl
 
 from gpu_explain.kernels.arguments import check_number
-from gpu_explain.kernels.matmul import check, place_of, programs, shipped_for
-from gpu_explain.kernels.matmul_configs import Config
+from gpu_explain.kernels.matmul import check, place_of, programs
+from gpu_explain.kernels.matmul_configs import Config, persistent_ladder, shipped
 from gpu_explain.kernels.trace_triton import trace_begin, trace_end
 
 _TMA_SINCE = (9, 0)
@@ -172,7 +172,7 @@ def matmul_persistent_traced(
     """The same, and each program writes down where and when it ran; needs m, n and k of at least 1.
 
     Args:
-        record: int64 ``[6, stay(a, b, sms, config)]``, columns as in ``trace_triton.py``.
+        record: int64 ``[6, stay(a, b, out, sms, config)]``, columns as in ``trace_triton.py``.
         arrivals: int32 ``[1]``, 0 before the launch.
         a: As for :func:`matmul_persistent`; so are the others.
         b: ``[k, n]``.
@@ -191,21 +191,28 @@ def matmul_persistent_traced(
     check(a, b, out)
     check_tensor("a", a, at_least=1, contiguous=False)
     check_tensor("b", b, at_least=1, contiguous=False)
-    check_tensor("record", record, dtypes=(torch.int64,), shape=(6, stay(a, b, sms, config)))
+    check_tensor("record", record, dtypes=(torch.int64,), shape=(6, stay(a, b, out, sms, config)))
     check_tensor("arrivals", arrivals, dtypes=(torch.int32,), shape=(1,))
     _launch(record, arrivals, a, b, out, sms, config, tma)
     return out
 
 
-def stay(a: Any, b: Any, sms: int | None = None, config: Config | None = None) -> int:
+def stay(a: Any, b: Any, out: Any, sms: int | None = None, config: Config | None = None) -> int:
     """How many programs are launched: one an SM, or one a tile where there are fewer tiles."""
-    config = config or persistent_config(a, b)
-    return min(_sms(a, sms), programs(a.shape[0], b.shape[1], config))
+    sms = _sms(a, sms)
+    config = config or persistent_config(a, b, out, sms)
+    return min(sms, programs(a.shape[0], b.shape[1], config))
 
 
-def persistent_config(a: Any, b: Any) -> Config:
-    """The shipped configuration: that of the ordinary kernel."""
-    return shipped_for(a, b)
+def persistent_config(a: Any, b: Any, out: Any, sms: int) -> Config:
+    """The shipped configuration for operands that passed ``check``, on their device."""
+    import torch
+
+    if not a.is_cuda:  # Triton's interpreter, where small tiles are quick
+        return Config(32, 32, 32, group_m=2)
+    capability = torch.cuda.get_device_capability(a.device)
+    rungs = persistent_ladder(capability, a.element_size(), out.element_size())
+    return shipped(rungs, sms, a.shape[0], b.shape[1])
 
 
 def why_no_tma(a: Any, b: Any, out: Any) -> str:
@@ -230,7 +237,8 @@ def why_no_tma(a: Any, b: Any, out: Any) -> str:
 def _launch(
     record: Any, arrivals: Any, a: Any, b: Any, out: Any, sms: int | None, config: Config | None, tma: bool | None
 ) -> None:
-    config = config or persistent_config(a, b)
+    sms = _sms(a, sms)
+    config = config or persistent_config(a, b, out, sms)
     why = why_no_tma(a, b, out)
     if tma and why:
         raise ValueError(f"tma: operands that a descriptor takes expected, but {why}")
@@ -245,7 +253,7 @@ def _launch(
             _descriptor(out, config.block_m, part, False),
         )
     (m, k), n = a.shape, b.shape[1]
-    matmul_persistent_kernel[(stay(a, b, sms, config),)](
+    matmul_persistent_kernel[(stay(a, b, out, sms, config),)](
         record,
         arrivals,
         *operands,
