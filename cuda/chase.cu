@@ -19,14 +19,16 @@ struct Node {
 };
 static_assert(sizeof(Node) == 128, "a node has a cache line of its own");
 
-enum Where { CACHED, FROM_HOST };
+enum Where { CACHED, PAST_L1, FROM_HOST };
 
-// One load of an address. The plain load may be answered by any cache, the L1 included; .cv ("cache volatile") asks
-// the host's memory again each time.
+// One load of an address. The plain load may be answered by any cache, the L1 included; .cg ("cache global") leaves the
+// L1 out; .cv ("cache volatile") asks the host's memory again each time.
 template <Where where> __device__ __forceinline__ const Node *load_address(const Node *const *at)
 {
     const Node *found;
-    if (where == FROM_HOST) {
+    if (where == PAST_L1) {
+        asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(found) : "l"(at) : "memory");
+    } else if (where == FROM_HOST) {
         asm volatile("ld.global.cv.u64 %0, [%1];" : "=l"(found) : "l"(at) : "memory");
     } else {
         asm volatile("ld.global.u64 %0, [%1];" : "=l"(found) : "l"(at) : "memory");
@@ -199,4 +201,24 @@ extern "C" __global__ void chase_from(const Node *const *starts, long long nodes
     at = follow<CACHED>(at, steps);
     row[0] = clock_after((unsigned long long)at) - start;
     row[1] = sm_id();
+}
+
+// Single lines of the L2 from a chosen SM: of all blocks, the first that finds itself on SM `target` goes round a ring
+// that is small enough to stay in the L2, past the L1, and writes down the cycles of each of `loads` loads, at most
+// 2048, in the order of the ring. taken: 0 before the launch. record: `loads` entries, then the SM. Launch blocks of
+// one thread.
+extern "C" __global__ void lines_from(const Node *const *starts, long long nodes, long long loads, long long target,
+                                      unsigned *taken, long long *record)
+{
+    __shared__ unsigned cycles[2048];
+    if (sm_id() != target || atomicExch(taken, 1u) != 0u) {
+        return;
+    }
+    const Node *at = follow<PAST_L1>(starts[0], nodes); // once round: the lines come into the L2
+    const auto load = [&] { return (unsigned long long)(at = load_address<PAST_L1>(&at->next)); };
+    time_one_by_one((unsigned long long)at, load, loads, cycles);
+    for (int i = 0; i < (int)loads; ++i) {
+        record[i] = cycles[i];
+    }
+    record[loads] = sm_id();
 }

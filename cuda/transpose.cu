@@ -28,15 +28,25 @@ template <int ROWS, int COLUMNS> __device__ __forceinline__ Corner corner(long l
     return {(long long)(blockIdx.x / across) * ROWS, (long long)(blockIdx.x % across) * COLUMNS};
 }
 
+// In this one and those that follow, all numbers of a thread are on their way before the first is stored: a load behind
+// a store would wait for it, since for all that the compiler knows it may read what the store writes.
 extern "C" __global__ void transpose_naive(const float *a, float *b, long long rows, long long columns)
 {
     const Corner tile = corner<SIDE, SIDE>(columns);
     const long long column = tile.column + threadIdx.x;
+    float number[SIDE / DOWN];
 #pragma unroll
-    for (int y = 0; y < SIDE; y += DOWN) {
-        const long long row = tile.row + threadIdx.y + y;
+    for (int i = 0; i < SIDE / DOWN; ++i) {
+        const long long row = tile.row + threadIdx.y + i * DOWN;
         if (row < rows && column < columns) {
-            b[column * rows + row] = a[row * columns + column];
+            number[i] = a[row * columns + column];
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < SIDE / DOWN; ++i) {
+        const long long row = tile.row + threadIdx.y + i * DOWN;
+        if (row < rows && column < columns) {
+            b[column * rows + row] = number[i];
         }
     }
 }
@@ -64,17 +74,25 @@ __device__ __forceinline__ void through_tile(const float *a, float *b, long long
     __shared__ float words[Layout::WORDS];
     const Corner tile = corner<SIDE, SIDE>(columns);
     const int x = threadIdx.x;
+    float number[SIDE / DOWN];
 #pragma unroll
-    for (int y = threadIdx.y; y < SIDE; y += DOWN) {
-        if (tile.row + y < rows && tile.column + x < columns) {
-            words[Layout::at(y, x)] = a[(tile.row + y) * columns + tile.column + x];
+    for (int i = 0; i < SIDE / DOWN; ++i) {
+        const long long row = tile.row + threadIdx.y + i * DOWN, column = tile.column + x;
+        if (row < rows && column < columns) {
+            number[i] = a[row * columns + column];
         }
+    }
+#pragma unroll
+    for (int i = 0; i < SIDE / DOWN; ++i) {
+        words[Layout::at(threadIdx.y + i * DOWN, x)] = number[i]; // beyond the edge too, where nobody reads it
     }
     __syncthreads();
 #pragma unroll
-    for (int y = threadIdx.y; y < SIDE; y += DOWN) {
-        if (tile.row + x < rows && tile.column + y < columns) {
-            b[(tile.column + y) * rows + tile.row + x] = words[Layout::at(x, y)];
+    for (int i = 0; i < SIDE / DOWN; ++i) {
+        const int y = threadIdx.y + i * DOWN;
+        const long long row = tile.column + y, column = tile.row + x; // in `b`
+        if (row < columns && column < rows) {
+            b[row * rows + column] = words[Layout::at(x, y)];
         }
     }
 }

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpu_explain.kernels.arguments import check_number
 from gpu_explain.kernels.carveout import LARGEST_L1, prefer_shared
 from gpu_explain.kernels.loader import Kernel, load
 from gpu_explain.kernels.ring import NODE_BYTES, Ring, lay_ring
@@ -42,6 +43,11 @@ class Chain:
     ns: tuple[float, ...]
     steps: int
     sm: int
+
+    @property
+    def clock_mhz(self) -> tuple[float, ...]:
+        """The SM's clock in each lap: its cycles over the ns of ``%globaltimer``, which does not follow it."""
+        return tuple(1e3 * cycles / ns for cycles, ns in zip(self.cycles, self.ns, strict=True))
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,35 @@ def chase_by_sm(gpu: Session, *, footprint: int, steps: int = 1024) -> dict[int,
         )
     gpu.synchronise()
     return {sm: cycles / steps for sm, (cycles, seen) in zip(sms, record.tolist(), strict=True) if seen == sm}
+
+
+def lines_by_sm(gpu: Session, *, lines: int = 128, rounds: int = 8) -> dict[int, tuple[int, ...]]:
+    """Fewest cycles of a load from each SM to each of a few lines that lie in the L2: ``{SM: a figure a line}``.
+
+    The loads leave the L1 out and are made one SM at a time, one at a time; both reads of the clock are in the figures.
+    An SM on which no block of the launches meant for it ever ran is left out. Raises ``ValueError`` naming a wrong
+    argument.
+    """
+    import torch
+
+    check_number("lines", lines, 2, MOST_SINGLE)
+    check_number("rounds", rounds, 1, MOST_SINGLE // lines)
+    _wake(gpu)
+    kernel = load(gpu, "chase.cu", "lines_from")
+    ring = _laid(gpu, gpu.scratch("the ring", lines * NODE_BYTES), lines * NODE_BYTES)
+    loads = lines * rounds
+    place = f"cuda:{gpu.ordinal}"
+    sms = range(gpu.device.sms_total)  # where a number is missing or not ours, a row stays unwritten
+    taken = torch.zeros(len(sms), dtype=torch.int32, device=place)
+    record = torch.full((len(sms), loads + 1), _UNWRITTEN, dtype=torch.int64, device=place)
+    for sm in sms:
+        kernel.launch(gpu, 32 * gpu.device.sms, 1, ring.starts, lines, loads, sm, taken[sm : sm + 1], record[sm])
+    gpu.synchronise()
+    found = {}
+    for sm, row in zip(sms, record.cpu(), strict=True):
+        if int(row[-1]) == sm:
+            found[sm] = tuple(row[:-1].view(rounds, lines).min(0).values.tolist())
+    return found
 
 
 def sources() -> tuple[SourceText, ...]:
