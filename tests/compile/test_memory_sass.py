@@ -19,6 +19,12 @@ FILES = ("coalescing.cu", "bank_conflicts.cu", "transpose.cu", "chase.cu", "band
 WIDTHS = {1: "U8", 2: "U16", 4: "", 8: "64", 16: "128"}
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all, so that a file is compiled once for each architecture."""
+    return tmp_path_factory.mktemp("code")
+
+
 def named(code: list[str], *names: str) -> list[int]:
     """Where instructions stand whose name begins so, predicated or not."""
     return [i for i, one in enumerate(code) if re.match(rf"(@!?U?P\d+ )?({'|'.join(names)})\b", one)]
@@ -31,11 +37,11 @@ def register(instruction: str) -> str:
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("file", FILES)
-def test_nothing_lies_in_local_memory(file: str, arch: str, tmp_path: Path) -> None:
+def test_nothing_lies_in_local_memory(file: str, arch: str, folder: Path) -> None:
     tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "cuobjdump"
     if not tool.is_file():
         pytest.skip("this triton brings no cuobjdump")
-    cubin = tmp_path / "code.cubin"
+    cubin = folder / "code.cubin"
     cubin.write_bytes(compile_to_cubin(CUDA_FOLDER / file, arch))
     said = subprocess.run([tool, "--dump-resource-usage", cubin], capture_output=True, text=True, check=True).stdout
     used = re.findall(r"REG:(\d+) STACK:(\d+) .*?LOCAL:(\d+)", said)
@@ -45,10 +51,8 @@ def test_nothing_lies_in_local_memory(file: str, arch: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_lane_loads_as_wide_as_said_and_all_loads_are_under_way_at_once(
-    width: int, arch: str, tmp_path: Path
-) -> None:
-    code = machine_code("coalescing.cu", arch, tmp_path)[f"read_lanes_{width}"]
+def test_a_lane_loads_as_wide_as_said_and_all_loads_are_under_way_at_once(width: int, arch: str, folder: Path) -> None:
+    code = machine_code("coalescing.cu", arch, folder)[f"read_lanes_{width}"]
     loads = named(code, "LDG")
     assert len(loads) == 8
     kinds = {part for i in loads for part in code[i].split()[0].split(".") if part in WIDTHS.values()}
@@ -59,15 +63,15 @@ def test_a_lane_loads_as_wide_as_said_and_all_loads_are_under_way_at_once(
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_the_l1_is_left_out_where_that_is_said(arch: str, tmp_path: Path) -> None:
-    code = machine_code("coalescing.cu", arch, tmp_path)
+def test_the_l1_is_left_out_where_that_is_said(arch: str, folder: Path) -> None:
+    code = machine_code("coalescing.cu", arch, folder)
     assert all("STRONG.GPU" in code["read_lanes_4_past_l1"][i] for i in named(code["read_lanes_4_past_l1"], "LDG"))
     assert not any("STRONG" in code["read_lanes_4"][i] for i in named(code["read_lanes_4"], "LDG"))
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_loads_from_shared_memory_are_neither_merged_nor_hoisted(arch: str, tmp_path: Path) -> None:
-    code = machine_code("bank_conflicts.cu", arch, tmp_path)["bank_loads"]
+def test_loads_from_shared_memory_are_neither_merged_nor_hoisted(arch: str, folder: Path) -> None:
+    code = machine_code("bank_conflicts.cu", arch, folder)["bank_loads"]
     start, end = (i for i, one in enumerate(code) if "SR_CLOCKLO" in one)
     loads = [i for i in named(code, "LDS") if start < i < end]
     assert len(loads) == 16
@@ -80,8 +84,8 @@ def test_loads_from_shared_memory_are_neither_merged_nor_hoisted(arch: str, tmp_
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_a_link_of_the_chain_needs_the_one_before(arch: str, tmp_path: Path) -> None:
-    code = machine_code("bank_conflicts.cu", arch, tmp_path)["bank_chain"]
+def test_a_link_of_the_chain_needs_the_one_before(arch: str, folder: Path) -> None:
+    code = machine_code("bank_conflicts.cu", arch, folder)["bank_chain"]
     start, end = (i for i, one in enumerate(code) if "SR_CLOCKLO" in one)
     loads = [code[i] for i in named(code, "LDS") if start < i < end]
     assert len(loads) >= 16
@@ -90,8 +94,8 @@ def test_a_link_of_the_chain_needs_the_one_before(arch: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_the_wide_transpose_moves_sixteen_bytes_everywhere(arch: str, tmp_path: Path) -> None:
-    code = machine_code("transpose.cu", arch, tmp_path)["transpose_wide"]
+def test_the_wide_transpose_moves_sixteen_bytes_everywhere(arch: str, folder: Path) -> None:
+    code = machine_code("transpose.cu", arch, folder)["transpose_wide"]
     for kind in ("LDG", "STS", "LDS", "STG"):
         found = [code[i] for i in named(code, kind)]
         assert found
@@ -103,8 +107,8 @@ def test_the_wide_transpose_moves_sixteen_bytes_everywhere(arch: str, tmp_path: 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("method", ["naive", "tile", "padded", "swizzled"])
-def test_the_others_load_all_their_numbers_before_they_wait(method: str, arch: str, tmp_path: Path) -> None:
-    code = machine_code("transpose.cu", arch, tmp_path)[f"transpose_{method}"]
+def test_the_others_load_all_their_numbers_before_they_wait(method: str, arch: str, folder: Path) -> None:
+    code = machine_code("transpose.cu", arch, folder)[f"transpose_{method}"]
     assert len(named(code, "LDG")) == len(named(code, "STG")) == 4
     first_store = named(code, "STG" if method == "naive" else "STS")[0]
     assert named(code, "LDG")[-1] < first_store
@@ -113,8 +117,8 @@ def test_the_others_load_all_their_numbers_before_they_wait(method: str, arch: s
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_one_load_lies_between_the_clocks_of_a_line(arch: str, tmp_path: Path) -> None:
-    code = machine_code("chase.cu", arch, tmp_path)["lines_from"]
+def test_one_load_lies_between_the_clocks_of_a_line(arch: str, folder: Path) -> None:
+    code = machine_code("chase.cu", arch, folder)["lines_from"]
     start, end = (i for i, one in enumerate(code) if "SR_CLOCKLO" in one)
     loads = [i for i in named(code, "LDG") if start < i < end]
     assert len(loads) == 1
