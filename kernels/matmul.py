@@ -66,8 +66,7 @@ def matmul_kernel(
     ``EVEN_K`` says that BLOCK_K divides k. ``record`` and ``arrivals`` are those of ``trace_triton.py`` where TRACED,
     else ``None``.
     """
-    if TRACED:
-        start_clock = trace_begin(record, arrivals)
+    start_clock = trace_begin(record, arrivals) if TRACED else 0
     tile_m, tile_n = place_of(tl.program_id(0), m, n, BLOCK_M, BLOCK_N, GROUP_M)
     # 64 bits, or offsets would wrap beyond 2^31 elements.
     rows = (tile_m * BLOCK_M + tl.arange(0, BLOCK_M)).to(tl.int64)

@@ -108,8 +108,7 @@ def matmul_persistent_kernel(
     a, b and c are pointers, or descriptors where TMA. STORE_PARTS is 1 or 2. ``record`` and ``arrivals`` are those of
     ``trace_triton.py`` where TRACED, else ``None``.
     """
-    if TRACED:
-        start_clock = trace_begin(record, arrivals)
+    start_clock = trace_begin(record, arrivals) if TRACED else 0
     tiles = tl.cdiv(m, BLOCK_M) * tl.cdiv(n, BLOCK_N)
     # Flattened into one loop over all steps of all tiles, which can load across the end of a tile.
     for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=True):
