@@ -46,6 +46,13 @@ def most_elements(gpu: Session) -> int:
     return n
 
 
+def moved_bytes(n: int) -> tuple[int, int]:
+    """Bytes that eager moves and bytes that a fused kernel moves, counted beside the kernel."""
+    from gpu_explain.kernels.add_relu import eager_bytes, fused_bytes
+
+    return eager_bytes(n), fused_bytes(n)
+
+
 def race(gpu: Session, *, n: int, entrants: Sequence[str], samples: int = 15) -> dict[str, Timing]:
     """Time each entrant, in turns; ``add`` and ``relu``, eager's two kernels by themselves, may be among them."""
     a, b = _inputs(gpu, n)

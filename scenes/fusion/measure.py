@@ -60,7 +60,7 @@ def measure_race(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Fi
     differ = fusion.differing(gpu, n=n, entrants=OWN)
     extra = fusion.extra_bytes(gpu, n=n, entrants=("eager", *OWN))
     scale, unit = unit_of(n)
-    eager, fused = EAGER_TRIPS * ITEM * n, FUSED_TRIPS * ITEM * n
+    eager, fused = fusion.moved_bytes(n)
     counted = "Counted: arrays moved × n × 4 bytes; at sizes near the L2's, part of it never leaves the chip."
     quantities: list[Quantity] = [
         computed("race.n", "numbers", n, "", "The n that was chosen."),
@@ -82,7 +82,7 @@ def measure_race(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Fi
         *(times[name].quantity(f"time.{name}", NAMES[name]) for name in OWN),
     ]
     for name in OWN:
-        quantities += _against(name, n, times["eager"], times[name], differ[name])
+        quantities += _against(name, n, fused, times["eager"], times[name], differ[name])
     quantities += [
         measured(
             f"memory.{name}",
@@ -98,8 +98,8 @@ def measure_race(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Fi
     return Findings(quantities=tuple(quantities), sources=fusion.sources(), missing=missing)
 
 
-def _against(name: str, n: int, eager: Timing, fused: Timing, differ: int) -> tuple[Quantity, ...]:
-    """A fused entrant's speed-up over eager in the same round, the rate it reaches, and its results against eager's."""
+def _against(name: str, n: int, moved: int, eager: Timing, fused: Timing, differ: int) -> tuple[Quantity, ...]:
+    """A fused entrant's speed-up over eager in the same round, its rate on ``moved`` bytes, and its results."""
     return (
         measured(
             f"speedup.{name}",
@@ -112,7 +112,7 @@ def _against(name: str, n: int, eager: Timing, fused: Timing, differ: int) -> tu
         measured(
             f"rate.{name}",
             f"{NAMES[name]} moves",
-            FUSED_TRIPS * ITEM * n / fused.median_us / 1e3,
+            moved / fused.median_us / 1e3,
             "GB/s",
             "Counted bytes (3 × n × 4) ÷ measured time.",
             inputs=("bytes.fused", f"time.{name}"),
@@ -348,7 +348,7 @@ def measure_compiled(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -
     return Findings(
         (
             times["compile"].quantity("time.compile", NAMES["compile"]),
-            *_against("compile", n, times["eager"], times["compile"], differ["compile"]),
+            *_against("compile", n, fusion.moved_bytes(n)[1], times["eager"], times["compile"], differ["compile"]),
         )
     )
 

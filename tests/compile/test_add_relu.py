@@ -62,3 +62,12 @@ def test_cuda_loads_sixteen_bytes_in_one_kernel_and_four_in_the_other() -> None:
     assert len(re.findall(r"ld\.global\S*\.v4\.f32", quads)) == 2
     assert len(re.findall(r"st\.global\S*\.v4\.f32", quads)) == 1
     assert ".v4" not in each
+
+
+def test_the_kernels_count_of_bytes_is_the_scenes_count_of_trips() -> None:
+    from gpu_explain.kernels.fusion import moved_bytes
+    from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, ITEM
+    from tests.simulated.fusion import moved_bytes as simulated
+
+    for n in (1, 2**28):
+        assert moved_bytes(n) == simulated(n) == (EAGER_TRIPS * ITEM * n, FUSED_TRIPS * ITEM * n)

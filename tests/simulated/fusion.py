@@ -80,6 +80,11 @@ def most_elements(gpu: Any) -> int:
     return n
 
 
+def moved_bytes(n: int) -> tuple[int, int]:
+    """a, b, tmp, tmp again and c; a, b and c."""
+    return 5 * _ITEM * n, 3 * _ITEM * n
+
+
 def _time(gpu: Any, name: str, n: int, samples: int) -> Timing:
     kernels = _kernels(gpu, name, n)
     return _timing(FLOOR_US + sum(kernels) + GAP_US * (len(kernels) - 1), samples, (name, n))
