@@ -20,6 +20,7 @@ BLOCK_SIZE = 4096
 NUM_WARPS = 4
 MOST_PARTIALS = 4096
 """The most programs: what the second launch's one program adds up at once."""
+LAST_WARPS = 8
 
 
 @triton.jit
@@ -61,7 +62,7 @@ def reduce_sum(x: Any) -> Any:
         return out
     partials = torch.empty(programs, dtype=torch.float32, device=x.device)
     sum_kernel[(programs,)](x, partials, n, share, BLOCK_SIZE=BLOCK_SIZE, num_warps=NUM_WARPS)
-    sum_kernel[(1,)](partials, out, programs, MOST_PARTIALS, BLOCK_SIZE=MOST_PARTIALS, num_warps=NUM_WARPS)
+    sum_kernel[(1,)](partials, out, programs, MOST_PARTIALS, BLOCK_SIZE=MOST_PARTIALS, num_warps=LAST_WARPS)
     return out
 
 

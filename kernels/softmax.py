@@ -144,14 +144,14 @@ def launch(x: Any, out: Any, path: Path) -> Any:
     """Launch on checked tensors, by a path that may also be chosen by hand; returns the compiled kernel."""
     rows, columns = x.shape
     strides = x.stride(0), out.stride(0)
-    unit = _unit(columns, *strides)
+    unit = unit_of(columns, *strides)
     grid, options = (path.programs,), {"BLOCK_SIZE": path.block_size, "UNIT": unit, "num_warps": path.num_warps}
     if path.wide:
         return softmax_wide_kernel[grid](x, out, columns, *strides, **options)
     return softmax_rows_kernel[grid](x, out, rows, columns, *strides, ROWS=path.rows, **options)
 
 
-def _unit(*counts: int) -> int:
+def unit_of(*counts: int) -> int:
     """The largest power of two up to 16 that divides them all."""
     return next(unit for unit in (16, 8, 4, 2, 1) if all(count % unit == 0 for count in counts))
 

@@ -34,8 +34,7 @@ def vector_add_kernel(a, b, c, n, record, arrivals, BLOCK_SIZE: tl.constexpr, TR
     With ``TRACED`` each program writes into record (int64 ``[6, programs]``) what ``trace_triton.py`` says and draws a
     ticket from arrivals (int32 ``[1]``); without it the two are not looked at.
     """
-    if TRACED:
-        start_clock = trace_begin(record, arrivals)
+    start_clock = trace_begin(record, arrivals) if TRACED else 0
     # 64 bits, or the offsets would wrap beyond 2^31 elements.
     i = tl.program_id(0).to(tl.int64) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     mask = i < n
