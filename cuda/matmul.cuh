@@ -1,0 +1,129 @@
+// What the rungs of the matmul ladder share: where a block's tile lies, and the counter that every load goes through.
+//
+// The ladder (cuda/matmul_1_naive.cu to matmul_8_pipelined.cu, in this order) computes C = A · B in fp32, row-major:
+// A is m × k, B is k × n, C is m × n, any sizes, no gaps between rows. Each file changes one thing of the file before
+// it. All of them add the same products in the same order, so all give the same bits.
+#pragma once
+
+// A block's part of C: its top left output, and how many rows and columns of it exist (fewer at the edges of C).
+struct Tile {
+    long long row, column;
+    int rows, columns;
+};
+
+// Block 0 has the top left tile, block 1 the tile right of it, and so on, one row of tiles after another. A grid of one
+// dimension, since the second may not be longer than 65 535 blocks.
+template <int ROWS, int COLUMNS> __device__ __forceinline__ Tile tile_of_block(long long m, long long n)
+{
+    const long long across = (n + COLUMNS - 1) / COLUMNS;
+    const long long row = blockIdx.x / across * ROWS, column = blockIdx.x % across * COLUMNS;
+    return {row, column, (int)min(m - row, (long long)ROWS), (int)min(n - column, (long long)COLUMNS)};
+}
+
+// Columns of counts: 4-byte words that threads asked for; requests, which are load instructions of a whole warp; and
+// 32-byte sectors that those requests touched, which is the unit in which the caches answer them.
+enum LoadColumn { LOADED_WORDS, LOAD_REQUESTS, LOADED_SECTORS };
+
+// Every read of A and B in the ladder. The kernels that are timed are made with COUNT = false, for which nothing is
+// left but the load; their `_counted` twins are the same code with COUNT = true.
+template <bool COUNT> struct Loads {
+    unsigned long long words = 0, requests = 0, sectors = 0;
+
+    __device__ __forceinline__ float one(const float *from)
+    {
+        note(from, 1);
+        return *from;
+    }
+
+    // `from` is at a multiple of 16 bytes.
+    __device__ __forceinline__ float4 four(const float *from)
+    {
+        note(from, 4);
+        return *reinterpret_cast<const float4 *>(from);
+    }
+
+    // Four neighbours of a row, of which the first `inside` exist; 0 stands for the others, and adds nothing. WIDE: the
+    // row begins at a multiple of 16 bytes and its length is a multiple of 4, so four of them are all there or none is.
+    template <bool WIDE> __device__ __forceinline__ float4 four_of(const float *from, int inside)
+    {
+        float4 found = {0.0f, 0.0f, 0.0f, 0.0f};
+        if (WIDE) {
+            if (inside > 0) {
+                found = four(from);
+            }
+        } else {
+            found.x = inside > 0 ? one(from) : 0.0f;
+            found.y = inside > 1 ? one(from + 1) : 0.0f;
+            found.z = inside > 2 ? one(from + 2) : 0.0f;
+            found.w = inside > 3 ? one(from + 3) : 0.0f;
+        }
+        return found;
+    }
+
+    // Adds what this thread counted to the launch's totals. Call last.
+    __device__ __forceinline__ void report(unsigned long long *counts) const
+    {
+        if (COUNT) {
+            atomicAdd(counts + LOADED_WORDS, words);
+            atomicAdd(counts + LOAD_REQUESTS, requests);
+            atomicAdd(counts + LOADED_SECTORS, sectors);
+        }
+    }
+
+  private:
+    __device__ __forceinline__ void note(const float *from, int loaded)
+    {
+        if (COUNT) {
+            const unsigned lane = (threadIdx.x + threadIdx.y * blockDim.x) % warpSize;
+            const unsigned together = __activemask();
+            const unsigned same_sector = __match_any_sync(together, reinterpret_cast<unsigned long long>(from) / 32);
+            words += loaded;
+            requests += lane == __ffs(together) - 1; // one lane speaks for the warp,
+            sectors += lane == __ffs(same_sector) - 1; // and one for all lanes that share a sector
+        }
+    }
+};
+
+// Writes four neighbours of a row of C, of which the first `inside` exist. WIDE as above.
+template <bool WIDE> __device__ __forceinline__ void store_four(float *to, float4 four, int inside)
+{
+    if (WIDE) {
+        if (inside > 0) {
+            *reinterpret_cast<float4 *>(to) = four;
+        }
+    } else {
+        const float each[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            if (i < inside) {
+                to[i] = each[i];
+            }
+        }
+    }
+}
+
+// The four kernels of a rung that loads 16 bytes at a time: for rows that begin at multiples of 16 bytes and for any
+// others, plain and counted. `blocks` of them shall fit on an SM at once, which bounds the registers of a thread.
+#define MATMUL_KERNELS(name, rung, threads, blocks)                                                                    \
+    extern "C" __global__ void __launch_bounds__(threads, blocks)                                                      \
+        name(const float *a, const float *b, float *c, long long m, long long n, long long k)                          \
+    {                                                                                                                  \
+        rung<false, true>(a, b, c, m, n, k, nullptr);                                                                  \
+    }                                                                                                                  \
+    extern "C" __global__ void __launch_bounds__(threads, blocks)                                                      \
+        name##_any(const float *a, const float *b, float *c, long long m, long long n, long long k)                    \
+    {                                                                                                                  \
+        rung<false, false>(a, b, c, m, n, k, nullptr);                                                                 \
+    }                                                                                                                  \
+    extern "C" __global__ void __launch_bounds__(threads)                                                              \
+        name##_counted(const float *a, const float *b, float *c, long long m, long long n, long long k,                \
+                       unsigned long long *counts)                                                                     \
+    {                                                                                                                  \
+        rung<true, true>(a, b, c, m, n, k, counts);                                                                    \
+    }                                                                                                                  \
+    extern "C" __global__ void __launch_bounds__(threads)                                                              \
+        name##_any_counted(const float *a, const float *b, float *c, long long m, long long n, long long k,            \
+                           unsigned long long *counts)                                                                 \
+    {                                                                                                                  \
+        rung<true, false>(a, b, c, m, n, k, counts);                                                                   \
+    }

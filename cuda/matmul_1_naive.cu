@@ -1,0 +1,38 @@
+// Rung 1, naive: one thread computes one output, straight from the formula.
+//
+// C[row][column] is the sum over i of A[row][i] · B[i][column], so a thread loads 2 k words for its k multiply-adds.
+// What is wrong with it is which output a thread takes. Threads are numbered along x first, and 32 consecutive ones
+// are a warp, which loads with one instruction. Here x walks down the rows, so the 32 lanes ask for A[row + 0 … 31][i]:
+// 32 words that lie k apart, in 32 different sectors of 32 bytes, of which one word each is wanted.
+#include "matmul.cuh"
+
+constexpr int TILE = 32; // a block's outputs are 32 × 32, one a thread
+
+template <bool COUNT> __device__ __forceinline__ void naive(const float *a, const float *b, float *c, long long m,
+                                                            long long n, long long k, unsigned long long *counts)
+{
+    Loads<COUNT> load;
+    const Tile tile = tile_of_block<TILE, TILE>(m, n);
+    const long long row = tile.row + threadIdx.x;
+    const long long column = tile.column + threadIdx.y;
+    if (row < m && column < n) {
+        float sum = 0.0f;
+        for (long long i = 0; i < k; ++i) {
+            sum = fmaf(load.one(a + row * k + i), load.one(b + i * n + column), sum);
+        }
+        c[row * n + column] = sum;
+    }
+    load.report(counts);
+}
+
+extern "C" __global__ void matmul_1_naive(const float *a, const float *b, float *c, long long m, long long n,
+                                          long long k)
+{
+    naive<false>(a, b, c, m, n, k, nullptr);
+}
+
+extern "C" __global__ void matmul_1_naive_counted(const float *a, const float *b, float *c, long long m, long long n,
+                                                  long long k, unsigned long long *counts)
+{
+    naive<true>(a, b, c, m, n, k, counts);
+}

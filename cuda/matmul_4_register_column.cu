@@ -1,0 +1,64 @@
+// Rung 4, register column: a thread computes 8 outputs of a column instead of one.
+//
+// In rung 3 each multiply-add reads two words from shared memory, and shared memory cannot hand them out that fast. A
+// thread with 8 outputs below each other reads one word of B for all 8 of them and keeps it in a register: 9 words for
+// 8 multiply-adds where it took 16. The sums stay in registers all along. Since 512 threads now make 64 × 64 outputs,
+// the loads from global memory fall as well, to 2 k / 64 an output.
+#include "matmul.cuh"
+
+constexpr int TILE = 64;   // a block's outputs are 64 × 64
+constexpr int DEPTH = 8;   // how far along k a piece reaches: with 512 threads, still one word of A and B each
+constexpr int OUTPUTS = 8; // outputs of a thread, below each other
+constexpr int THREADS = TILE * TILE / OUTPUTS;
+
+template <bool COUNT> __device__ __forceinline__ void register_column(const float *a, const float *b, float *c,
+                                                                      long long m, long long n, long long k,
+                                                                      unsigned long long *counts)
+{
+    __shared__ float a_tile[TILE][DEPTH], b_tile[DEPTH][TILE];
+    Loads<COUNT> load;
+    const Tile tile = tile_of_block<TILE, TILE>(m, n);
+    const int thread = threadIdx.x;
+    // A block of one dimension: which word a thread loads no longer follows from which outputs it computes.
+    const int a_row = thread / DEPTH, a_column = thread % DEPTH;
+    const int b_row = thread / TILE, b_column = thread % TILE;
+    const int first_row = thread / TILE * OUTPUTS, column = thread % TILE;
+    float sums[OUTPUTS] = {};
+    for (long long at = 0; at < k; at += DEPTH) {
+        const bool a_exists = a_row < tile.rows && at + a_column < k;
+        const bool b_exists = at + b_row < k && b_column < tile.columns;
+        a_tile[a_row][a_column] = a_exists ? load.one(a + (tile.row + a_row) * k + at + a_column) : 0.0f;
+        b_tile[b_row][b_column] = b_exists ? load.one(b + (at + b_row) * n + tile.column + b_column) : 0.0f;
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < DEPTH; ++i) {
+            const float right = b_tile[i][column]; // read once, used for all 8 outputs
+#pragma unroll
+            for (int down = 0; down < OUTPUTS; ++down) {
+                sums[down] = fmaf(a_tile[first_row + down][i], right, sums[down]);
+            }
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int down = 0; down < OUTPUTS; ++down) {
+        const int row = first_row + down;
+        if (row < tile.rows && column < tile.columns) {
+            c[(tile.row + row) * n + tile.column + column] = sums[down];
+        }
+    }
+    load.report(counts);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    matmul_4_register_column(const float *a, const float *b, float *c, long long m, long long n, long long k)
+{
+    register_column<false>(a, b, c, m, n, k, nullptr);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    matmul_4_register_column_counted(const float *a, const float *b, float *c, long long m, long long n, long long k,
+                                     unsigned long long *counts)
+{
+    register_column<true>(a, b, c, m, n, k, counts);
+}

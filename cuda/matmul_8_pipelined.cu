@@ -1,0 +1,124 @@
+// Rung 8, pipelined: the next piece is fetched while this one is multiplied.
+//
+// So far a block loads, waits, multiplies, waits; only the other block on the SM works meanwhile. Now there are two
+// buffers in shared memory. A thread starts the loads of the next piece into registers, multiplies the present one,
+// by when the loads have long arrived, and puts them into the other buffer. One barrier a piece is enough, since
+// nobody reads the buffer that is written.
+#include "matmul.cuh"
+
+constexpr int TILE_ROWS = 128, TILE_COLUMNS = 128;
+constexpr int DEPTH = 8;
+constexpr int GROUPS_DOWN = 2, GROUPS_ACROSS = 2; // of 4 outputs: 8 × 8 outputs a thread
+constexpr int LANES_DOWN = 8, LANES_ACROSS = 4;
+constexpr int BLOCKS = 2; // resident on an SM: bounds the registers of a thread
+constexpr int APART_DOWN = 4 * LANES_DOWN, APART_ACROSS = 4 * LANES_ACROSS; // between the groups of a thread
+constexpr int WARP_ROWS = GROUPS_DOWN * APART_DOWN, WARP_COLUMNS = GROUPS_ACROSS * APART_ACROSS;
+constexpr int WARPS_ACROSS = TILE_COLUMNS / WARP_COLUMNS;
+constexpr int THREADS = 32 * (TILE_ROWS / WARP_ROWS) * WARPS_ACROSS;
+constexpr int A_ROWS = THREADS / (DEPTH / 4), B_ROWS = THREADS / (TILE_COLUMNS / 4); // all threads load at a time
+constexpr int A_FOURS = TILE_ROWS * DEPTH / 4 / THREADS; // loads of four words a thread makes for each piece of A
+constexpr int B_FOURS = TILE_COLUMNS * DEPTH / 4 / THREADS;
+constexpr int PADDED = TILE_ROWS + 4;
+
+static_assert(A_FOURS * THREADS * 4 == TILE_ROWS * DEPTH && B_FOURS * THREADS * 4 == TILE_COLUMNS * DEPTH, "");
+
+template <bool COUNT, bool WIDE>
+__device__ __forceinline__ void pipelined(const float *a, const float *b, float *c, long long m, long long n,
+                                          long long k, unsigned long long *counts)
+{
+    __shared__ __align__(16) float a_tile[2][DEPTH][PADDED], b_tile[2][DEPTH][TILE_COLUMNS];
+    Loads<COUNT> load;
+    const Tile tile = tile_of_block<TILE_ROWS, TILE_COLUMNS>(m, n);
+    const int thread = threadIdx.x;
+    const int warp = thread / 32, lane = thread % 32;
+    const int x = warp % WARPS_ACROSS * WARP_COLUMNS + lane % LANES_ACROSS * 4;
+    const int y = warp / WARPS_ACROSS * WARP_ROWS + lane / LANES_ACROSS * 4;
+    float4 from_a[A_FOURS], from_b[B_FOURS]; // on their way from global to shared memory
+
+    const int a_row = thread / (DEPTH / 4), a_column = thread % (DEPTH / 4) * 4;
+    const int b_row = thread / (TILE_COLUMNS / 4), b_column = thread % (TILE_COLUMNS / 4) * 4;
+    a += (tile.row + a_row) * k + a_column; // a and b point at what this thread loads next,
+    b += b_row * n + tile.column + b_column;
+    c += (tile.row + y) * n + tile.column + x;                  // and c at its first output, from where
+    const int rows = tile.rows - y, columns = tile.columns - x; // so many exist
+
+    const auto fetch = [&](int depth) {
+#pragma unroll
+        for (int j = 0; j < A_FOURS; ++j) {
+            const int down = j * A_ROWS;
+            from_a[j] = load.template four_of<WIDE>(a + down * k, a_row + down < tile.rows ? depth - a_column : 0);
+        }
+#pragma unroll
+        for (int j = 0; j < B_FOURS; ++j) {
+            const int down = j * B_ROWS;
+            from_b[j] = load.template four_of<WIDE>(b + down * n, b_row + down < depth ? tile.columns - b_column : 0);
+        }
+        a += DEPTH;
+        b += DEPTH * n;
+    };
+    const auto put = [&](int buffer) {
+#pragma unroll
+        for (int j = 0; j < A_FOURS; ++j) {
+            a_tile[buffer][a_column][a_row + j * A_ROWS] = from_a[j].x;
+            a_tile[buffer][a_column + 1][a_row + j * A_ROWS] = from_a[j].y;
+            a_tile[buffer][a_column + 2][a_row + j * A_ROWS] = from_a[j].z;
+            a_tile[buffer][a_column + 3][a_row + j * A_ROWS] = from_a[j].w;
+        }
+#pragma unroll
+        for (int j = 0; j < B_FOURS; ++j) {
+            *reinterpret_cast<float4 *>(&b_tile[buffer][b_row + j * B_ROWS][b_column]) = from_b[j];
+        }
+    };
+
+    float sums[4 * GROUPS_DOWN][4 * GROUPS_ACROSS] = {};
+    fetch((int)min(k, (long long)DEPTH));
+    put(0);
+    __syncthreads();
+    int buffer = 0;
+    for (long long at = 0; at < k; at += DEPTH) {
+        const bool more = at + DEPTH < k;
+        if (more) {
+            fetch((int)min(k - at - DEPTH, (long long)DEPTH)); // only started: nothing waits for it until `put`
+        }
+#pragma unroll 2 // not all 8: two blocks an SM leave a thread 128 registers
+        for (int i = 0; i < DEPTH; ++i) {
+            float left[4 * GROUPS_DOWN], right[4 * GROUPS_ACROSS];
+#pragma unroll
+            for (int group = 0; group < GROUPS_DOWN; ++group) {
+                *reinterpret_cast<float4 *>(left + 4 * group) =
+                    *reinterpret_cast<const float4 *>(&a_tile[buffer][i][y + APART_DOWN * group]);
+            }
+#pragma unroll
+            for (int group = 0; group < GROUPS_ACROSS; ++group) {
+                *reinterpret_cast<float4 *>(right + 4 * group) =
+                    *reinterpret_cast<const float4 *>(&b_tile[buffer][i][x + APART_ACROSS * group]);
+            }
+#pragma unroll
+            for (int down = 0; down < 4 * GROUPS_DOWN; ++down) {
+#pragma unroll
+                for (int across = 0; across < 4 * GROUPS_ACROSS; ++across) {
+                    sums[down][across] = fmaf(left[down], right[across], sums[down][across]);
+                }
+            }
+        }
+        buffer ^= 1;
+        if (more) {
+            put(buffer);
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int down = 0; down < 4 * GROUPS_DOWN; ++down) {
+        const int row = APART_DOWN * (down / 4) + down % 4;
+#pragma unroll
+        for (int group = 0; group < GROUPS_ACROSS; ++group) {
+            const int column = APART_ACROSS * group;
+            const float *four = sums[down] + 4 * group;
+            store_four<WIDE>(c + row * n + column, {four[0], four[1], four[2], four[3]},
+                             row < rows ? columns - column : 0);
+        }
+    }
+    load.report(counts);
+}
+
+MATMUL_KERNELS(matmul_8_pipelined, pipelined, THREADS, BLOCKS)
