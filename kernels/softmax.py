@@ -65,16 +65,15 @@ def softmax_wide_kernel(x, y, columns, x_stride, y_stride, BLOCK_SIZE: tl.conste
         total = total * tl.exp(highest - shift) + tl.exp(z - shift)
         highest = higher
     top = tl.max(highest, axis=0)
-    shift = tl.where(top == -float("inf"), 0.0, top)
-    # A row of nothing but -inf has the sum 0: 0 × 1/0 is NaN, as in torch.
-    scale = 1.0 / tl.sum(total * tl.exp(highest - shift), axis=0)
+    # In a row of nothing but -inf this is NaN, and with it the row, as in torch.
+    scale = 1.0 / tl.sum(total * tl.exp(highest - top), axis=0)
     # Backwards: what was read last is still nearest.
     blocks = tl.cdiv(columns, BLOCK_SIZE)
     for back in tl.range(0, blocks):
         column = (blocks - 1 - back) * BLOCK_SIZE + lane
         mask = column < columns
         z = tl.load(x + column, mask=mask, other=-float("inf")).to(tl.float32)
-        tl.store(y + column, tl.exp(z - shift) * scale, mask=mask)
+        tl.store(y + column, tl.exp(z - top) * scale, mask=mask)
 
 
 @dataclass(frozen=True)
