@@ -9,7 +9,8 @@
 
 constexpr unsigned NAP_NS = 100; // as in blocks.cu: warps that look at the clock all the time starve those that arrive
 
-// Keep VALUES numbers in registers while waiting for `amount` cycles. in: VALUES ints; out: one int a thread, their sum.
+// Keep VALUES numbers in registers while waiting for `amount` cycles. in: blockDim.x + VALUES ints; out: one int a
+// thread, the sum of its numbers.
 template <int VALUES>
 __device__ __forceinline__ void hold_and_wait(long long *record, unsigned *arrivals, const volatile int *in, int *out,
                                               long long amount)
@@ -19,15 +20,18 @@ __device__ __forceinline__ void hold_and_wait(long long *record, unsigned *arriv
     int held[VALUES];
 #pragma unroll
     for (int k = 0; k < VALUES; ++k) {
-        held[k] = in[k]; // volatile: it may be read once only, so it has to be kept
+        held[k] = in[threadIdx.x + k]; // volatile: it may be read once only, so it has to be kept
     }
-    while (clock64() - start < amount) {
+    long long waited = 0;
+    while (waited < amount) {
         __nanosleep(NAP_NS);
+        waited = clock64() - start;
     }
+    const int late = waited < 0; // 0, but not known before the wait is over: none of the sum can be made earlier
     int sum = 0;
 #pragma unroll
     for (int k = 0; k < VALUES; ++k) {
-        sum += held[k];
+        sum += held[k] ^ late;
     }
     out[(long long)blockIdx.x * blockDim.x + threadIdx.x] = sum;
     trace_end(record, trace);

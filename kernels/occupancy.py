@@ -162,7 +162,7 @@ def probe(gpu: Session, *, held: int, threads: int, shared_bytes: int = 0, amoun
     if not api:
         raise ValueError(f"threads: fewer expected, {threads} with {kernel.registers} registers each do not fit")
     blocks = gpu.device.sms * api + 1
-    numbers = torch.arange(held, dtype=torch.int32, device=f"cuda:{gpu.ordinal}")
+    numbers = torch.arange(threads + held, dtype=torch.int32, device=f"cuda:{gpu.ordinal}")
     out = gpu.empty((blocks * threads,), torch.int32, "the probe's results")
 
     def launch(record: Any, arrivals: Any) -> None:
@@ -178,7 +178,8 @@ def probe(gpu: Session, *, held: int, threads: int, shared_bytes: int = 0, amoun
         kernel=name,
         language="CUDA",
     )
-    if not bool((out == held * (held - 1) // 2).all()):
+    wanted = held * numbers[:threads] + held * (held - 1) // 2
+    if not bool((out.view(blocks, threads) == wanted).all()):
         raise RuntimeError(f"{name}: a thread did not keep its numbers")
     allowed = limits(
         gpu.device,
