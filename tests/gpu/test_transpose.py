@@ -14,7 +14,19 @@ from gpu_explain.kernels.transpose import FILE, METHODS, reference, takes_wide, 
 POISON = -12345.0
 GUARD = 4096
 NAN, INF = float("nan"), float("inf")
-SHAPES = ((1, 1), (1, 77), (77, 1), (2, 3), (31, 33), (32, 32), (33, 31), (64, 64), (65, 129), (4, 8), (68, 132))
+SHAPES: tuple[tuple[int, int], ...] = (
+    (1, 1),
+    (1, 77),
+    (77, 1),
+    (2, 3),
+    (31, 33),
+    (32, 32),
+    (33, 31),
+    (64, 64),
+    (65, 129),
+    (4, 8),
+    (68, 132),
+)
 SHAPES += ((60, 60), (64, 4), (4, 64), (1000, 1004), (1023, 257))
 
 

@@ -1,0 +1,185 @@
+"""Memory, interrogated: ``python benchmarks/memory.py``. Transposes, one pass, the L2, coalescing, banks, latencies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+
+from benchmarks.compare import Contestant, Row, compare, heading, markdown, roof_gb_per_s
+from gpu_explain.kernels.session import Session
+
+PUBLISHED_L2_GB_PER_S = 10_200.0
+"""H200, 7 MB, by gpu-benches: the yardstick of the L2's row on that card."""
+
+
+def transposes(gpu: Session, rows: int, columns: int, roof: float, *, samples: int = 9) -> Row:
+    """Every method that takes the shape, beside torch's and a copy of as many bytes."""
+    import torch
+
+    from gpu_explain.kernels.transpose import METHODS, moved_bytes, takes_wide, transpose
+
+    a = torch.randn(rows, columns, device=f"cuda:{gpu.ordinal}")
+    b = torch.empty(columns, rows, device=a.device)
+    flat = b.view(rows, columns)
+
+    def contestant(method: str) -> Contestant:
+        transpose(gpu, a, b, method=method)
+        return Contestant(method, lambda: transpose(gpu, a, b, method=method), ours=True)
+
+    contestants = [contestant(method) for method in METHODS if method != "wide" or takes_wide(a, b)]
+    contestants += [Contestant("torch", lambda: b.copy_(a.t())), Contestant("copy, torch", lambda: flat.copy_(a))]
+    return compare(
+        gpu,
+        f"transpose {rows} × {columns} fp32",
+        contestants,
+        samples=samples,
+        bytes=moved_bytes(rows, columns),
+        roof=roof,
+        roof_name="copy, 1 read : 1 write",
+        wanted="0.85 of the roof for the best",
+    )
+
+
+def one_pass(gpu: Session, n: int) -> Row:
+    """Our reading beside torch.sum's."""
+    import torch
+
+    from gpu_explain.kernels.read_once import pieces, read_once
+
+    x = torch.randn(n, device=f"cuda:{gpu.ordinal}")
+    sums = torch.empty(pieces(x), device=x.device)
+    total = torch.empty((), device=x.device)
+    return compare(
+        gpu,
+        f"read 2^{n.bit_length() - 1} fp32 once",
+        [
+            Contestant("read_once", lambda: read_once(gpu, x, sums), ours=True),
+            Contestant("torch.sum", lambda: torch.sum(x, dim=0, out=total)),
+        ],
+        bytes=4 * n,
+        wanted="0.99 × torch.sum",
+    )
+
+
+def table(title: str, head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    """A Markdown table under a title."""
+    shown = [f"\n## {title}\n", f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    return "\n".join([*shown, *(f"| {' | '.join(map(str, line))} |" for line in lines)])
+
+
+def tables(gpu: Session) -> Iterator[str]:
+    """What is asked of memory and not compared with anyone: in cycles, ns and µs."""
+    from gpu_explain.kernels import bandwidth, bank_conflicts, chase, coalescing
+    from gpu_explain.kernels.ring import NODE_BYTES
+
+    yield table(
+        "Shared memory, cycles a load step",
+        ("stride (words)", "longest queue", "8 warps, independent", "1 warp, each waits"),
+        (
+            (one.stride, one.longest, f"{one.cycles:.2f}", f"{one.chain_cycles:.2f}")
+            for one in bank_conflicts.measure(gpu, (0, 1, 2, 3, 4, 7, 8, 16, 32, 33))
+        ),
+    )
+    strides = (1, 2, 4, 8, 16, 32, 64)
+    near = coalescing.read(gpu, [coalescing.Pattern(4 * s, past_l1=True) for s in strides], place="L2")
+    far = coalescing.read(gpu, [coalescing.Pattern(4 * s) for s in strides], place="DRAM")
+    yield table(
+        f"Stride, {coalescing.LOADS} loads of 4 bytes",
+        ("stride (floats)", "sectors a warp", "L2: µs", "bytes moved a load", "DRAM: µs", "bytes moved a load"),
+        (
+            (s, n.touched[1], f"{n.timing.median_us:.1f}", f"{a:.1f}", f"{f.timing.median_us:.1f}", f"{b:.1f}")
+            for s, n, f, a, b in zip(
+                strides, near, far, coalescing.fetched_bytes(near), coalescing.fetched_bytes(far), strict=True
+            )
+        ),
+    )
+    offsets = (0, 1, 2, 4, 8, 16)
+    ways = [(place, past) for place in coalescing.PLACES for past in (False, True)]
+    by_way = [
+        coalescing.read(gpu, [coalescing.Pattern(4, 4 * o, past_l1=past) for o in offsets], place=place)
+        for place, past in ways
+    ]
+    yield table(
+        "Offset of the first lane, µs",
+        ("offset (floats)", "sectors a warp", *(place + ", past L1" * past for place, past in ways)),
+        (
+            (offset, readings[0].touched[1], *(f"{one.timing.median_us:.1f}" for one in readings))
+            for offset, *readings in zip(offsets, *by_way, strict=True)
+        ),
+    )
+    yield table(
+        "Width of a load, lanes side by side, GB/s",
+        ("bytes", "L2", "DRAM"),
+        (
+            (a.pattern.width, *(f"{one.loads * one.pattern.width / one.us / 1e3:.0f}" for one in (a, b)))
+            for a, b in zip(
+                *(
+                    coalescing.read(gpu, [coalescing.Pattern(w, 0, w) for w in coalescing.WIDTHS], place=place)
+                    for place in ("L2", "DRAM")
+                ),
+                strict=True,
+            )
+        ),
+    )
+    l2 = gpu.device.l2_bytes
+    rings = {"L1": 64 << 10, "L2, a quarter of it": l2 // 4, "L2, three quarters": 3 * l2 // 4, "DRAM": 4 * l2}
+    chains = {
+        "registers (add)": chase.add_chain(gpu),
+        "shared memory": chase.shared_chase(gpu),
+        **dict(
+            zip(
+                rings,
+                chase.chase(gpu, footprints=[size // NODE_BYTES * NODE_BYTES for size in rings.values()]),
+                strict=True,
+            )
+        ),
+        "host, pinned": chase.host_chase(gpu),
+    }
+    yield table(
+        "One step of a chain",
+        ("where", "cycles", "ns", "SM clock, MHz"),
+        (
+            (name, f"{median(one.cycles):.1f}", f"{median(one.ns):.1f}", f"{median(one.clock_mhz):.0f}")
+            for name, one in chains.items()
+        ),
+    )
+    sizes = [size // bandwidth.GRANULE * bandwidth.GRANULE for size in (128 << 10, 7 << 20, 14 << 20, l2 // 2, 4 * l2)]
+    by_language = bandwidth.read_footprints(gpu, footprints=sizes)
+    yield table(
+        "Read over and over by all SMs, GB/s",
+        ("footprint (MiB)", *by_language),
+        (
+            (f"{reads[0].footprint / 2**20:.2f}", *(f"{one.gb_per_s:.0f}" for one in reads))
+            for reads in zip(*by_language.values(), strict=True)
+        ),
+    )
+
+
+def rows(gpu: Session) -> list[Row]:
+    """All comparisons."""
+    roof = roof_gb_per_s(gpu, "1r1w")
+    found = []
+    for shape in ((16384, 16384), (16383, 16385)):
+        found.append(transposes(gpu, *shape, roof))
+        gpu.release()
+    for n in (2**28, 2**30):
+        found.append(one_pass(gpu, n))
+        gpu.release()
+    return found
+
+
+def main() -> None:
+    """Open the GPU, print the tables."""
+    from gpu_explain.kernels.opening import open_session
+
+    gpu = open_session()
+    print(heading(gpu, "Memory"))
+    print(markdown(rows(gpu)))
+    for one in tables(gpu):
+        print(one)
+        gpu.release()
+    gpu.close()
+
+
+if __name__ == "__main__":
+    main()
