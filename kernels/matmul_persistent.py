@@ -16,10 +16,10 @@ from typing import Any
 import triton
 import triton.language as tl
 
-from gpu_explain.kernels.arguments import check_number
+from gpu_explain.kernels.arguments import check_number, check_tensor
 from gpu_explain.kernels.matmul import check, place_of, programs
 from gpu_explain.kernels.matmul_configs import Config, persistent_ladder, shipped
-from gpu_explain.kernels.trace_triton import trace_begin, trace_end
+from gpu_explain.kernels.trace_triton import globaltimer_ns, trace_begin, trace_end
 
 _TMA_SINCE = (9, 0)
 _TMA_BYTES = 16
@@ -81,6 +81,7 @@ def store_tile(
 def matmul_persistent_kernel(
     record,
     arrivals,
+    done,
     a,
     b,
     c,
@@ -105,8 +106,9 @@ def matmul_persistent_kernel(
 ):
     """c[m, n] = a[m, k] · b[k, n] by any number of programs; k is at least 1.
 
-    a, b and c are pointers, or descriptors where TMA. STORE_PARTS is 1 or 2. ``record`` and ``arrivals`` are those of
-    ``trace_triton.py`` where TRACED, else ``None``.
+    a, b and c are pointers, or descriptors where TMA. STORE_PARTS is 1 or 2. Where TRACED, ``record`` and ``arrivals``
+    are those of ``trace_triton.py``, and ``done`` (int64 ``[2, tiles]``) takes which program did a tile and when it had
+    asked for it to be stored, on the GPU's timer; else all three are ``None``.
     """
     start_clock = trace_begin(record, arrivals) if TRACED else 0
     tiles = tl.cdiv(m, BLOCK_M) * tl.cdiv(n, BLOCK_N)
@@ -116,9 +118,9 @@ def matmul_persistent_kernel(
         row, column = tile_m * BLOCK_M, tile_n * BLOCK_N
         total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
         for step in tl.range(0, tl.cdiv(k, BLOCK_K)):
-            done = step * BLOCK_K
-            a_now = load_tile(a, row, done, m, k, stride_am, stride_ak, BLOCK_M, BLOCK_K, TMA, A_TURNED)
-            b_now = load_tile(b, done, column, k, n, stride_bk, stride_bn, BLOCK_K, BLOCK_N, TMA, B_TURNED)
+            at = step * BLOCK_K
+            a_now = load_tile(a, row, at, m, k, stride_am, stride_ak, BLOCK_M, BLOCK_K, TMA, A_TURNED)
+            b_now = load_tile(b, at, column, k, n, stride_bk, stride_bn, BLOCK_K, BLOCK_N, TMA, B_TURNED)
             total = tl.dot(a_now, b_now, total)
         if STORE_PARTS == 1:
             store_tile(c, total, row, column, m, n, stride_cm, stride_cn, BLOCK_M, BLOCK_N, TMA)
@@ -128,6 +130,9 @@ def matmul_persistent_kernel(
             half: tl.constexpr = BLOCK_N // 2
             store_tile(c, left, row, column, m, n, stride_cm, stride_cn, BLOCK_M, half, TMA)
             store_tile(c, right, row, column + half, m, n, stride_cm, stride_cn, BLOCK_M, half, TMA)
+        if TRACED:
+            tl.store(done + tile, tl.program_id(0).to(tl.int64))
+            tl.store(done + tiles + tile, globaltimer_ns())
     if TRACED:
         trace_end(record, start_clock)
 
@@ -153,13 +158,14 @@ def matmul_persistent(
         return out
     if a.shape[1] == 0:
         return out.zero_()
-    _launch(None, None, a, b, out, sms, config, tma)
+    _launch((None, None, None), a, b, out, sms, config, tma)
     return out
 
 
 def matmul_persistent_traced(
     record: Any,
     arrivals: Any,
+    done: Any,
     a: Any,
     b: Any,
     out: Any,
@@ -168,11 +174,12 @@ def matmul_persistent_traced(
     config: Config | None = None,
     tma: bool | None = None,
 ) -> Any:
-    """The same, and each program writes down where and when it ran; needs m, n and k of at least 1.
+    """The same, and each program writes down where and when it ran, and its tiles; needs m, n and k of at least 1.
 
     Args:
         record: int64 ``[6, stay(a, b, out, sms, config)]``, columns as in ``trace_triton.py``.
         arrivals: int32 ``[1]``, 0 before the launch.
+        done: int64 ``[2, tiles]``: the program that did a tile, and the GPU's time in ns when it had.
         a: As for :func:`matmul_persistent`; so are the others.
         b: ``[k, n]``.
         out: ``[m, n]``.
@@ -185,14 +192,14 @@ def matmul_persistent_traced(
     """
     import torch
 
-    from gpu_explain.kernels.arguments import check_tensor
-
     check(a, b, out)
+    config = config or persistent_config(a, b, out, _sms(a, sms))
     check_tensor("a", a, at_least=1, contiguous=False)
     check_tensor("b", b, at_least=1, contiguous=False)
     check_tensor("record", record, dtypes=(torch.int64,), shape=(6, stay(a, b, out, sms, config)))
     check_tensor("arrivals", arrivals, dtypes=(torch.int32,), shape=(1,))
-    _launch(record, arrivals, a, b, out, sms, config, tma)
+    check_tensor("done", done, dtypes=(torch.int64,), shape=(2, programs(a.shape[0], b.shape[1], config)))
+    _launch((record, arrivals, done), a, b, out, sms, config, tma)
     return out
 
 
@@ -234,7 +241,7 @@ def why_no_tma(a: Any, b: Any, out: Any) -> str:
 
 
 def _launch(
-    record: Any, arrivals: Any, a: Any, b: Any, out: Any, sms: int | None, config: Config | None, tma: bool | None
+    trace: tuple[Any, Any, Any], a: Any, b: Any, out: Any, sms: int | None, config: Config | None, tma: bool | None
 ) -> None:
     sms = _sms(a, sms)
     config = config or persistent_config(a, b, out, sms)
@@ -253,8 +260,7 @@ def _launch(
         )
     (m, k), n = a.shape, b.shape[1]
     matmul_persistent_kernel[(stay(a, b, out, sms, config),)](
-        record,
-        arrivals,
+        *trace,
         *operands,
         m,
         n,
@@ -267,7 +273,7 @@ def _launch(
         TMA=use,
         A_TURNED=a_turned,
         B_TURNED=b_turned,
-        TRACED=record is not None,
+        TRACED=trace[0] is not None,
         **config.options,
     )
 

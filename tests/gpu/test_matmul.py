@@ -235,36 +235,73 @@ def test_what_a_descriptor_cannot_take_goes_by_pointers(gpu: Session) -> None:
         matmul_persistent(a, b, shifted, tma=True)
 
 
-@pytest.mark.parametrize("persistent", [False, True])
-def test_the_traced_kernel_is_the_same_and_leaves_a_record(gpu: Session, persistent: bool) -> None:
+def test_the_traced_kernel_is_the_same_and_leaves_a_record(gpu: Session) -> None:
     import torch
 
     from gpu_explain.kernels.matmul import matmul, matmul_traced, programs, shipped_for
-    from gpu_explain.kernels.matmul_persistent import matmul_persistent_traced, persistent_config, stay
     from gpu_explain.kernels.trace import record_trace
 
-    sms = gpu.device.sms
     a, b = _randn(gpu, 2048, 512, "float16"), _randn(gpu, 512, 4096, "float16")
     out = torch.full((2048, 4096), POISON, dtype=torch.float16, device="cuda")
-    config = persistent_config(a, b, out, sms) if persistent else shipped_for(a, b)
-    blocks = stay(a, b, out, sms, config) if persistent else programs(2048, 4096, config)
-
-    def launch(record: Any, arrivals: Any) -> None:
-        if persistent:
-            matmul_persistent_traced(record, arrivals, a, b, out, sms=sms, config=config)
-        else:
-            matmul_traced(record, arrivals, a, b, out, config=config)
-
+    config = shipped_for(a, b)
     trace = record_trace(
-        gpu, launch, blocks=blocks, threads=32 * config.num_warps, name="t", title="t", kernel="k", language="Triton"
+        gpu,
+        lambda record, arrivals: matmul_traced(record, arrivals, a, b, out, config=config),
+        blocks=programs(2048, 4096, config),
+        threads=32 * config.num_warps,
+        name="tiles",
+        title="",
+        kernel="matmul_kernel",
+        language="Triton",
     )
     assert out.equal(matmul(a, b, config=config))
-    assert sorted(trace.ticket) == list(range(blocks))
+    assert sorted(trace.ticket) == list(range(programs(2048, 4096, config)))
     assert trace.moved == 0
-    assert len(set(trace.sm)) <= sms
-    if persistent:
-        assert blocks == min(sms, programs(2048, 4096, config))
-    assert min(end - start for start, end in zip(trace.start_ns, trace.end_ns, strict=True)) > 0
+    assert len(set(trace.sm)) <= gpu.device.sms
+
+
+@pytest.mark.parametrize("tma", [None, False])
+def test_the_traced_persistent_kernel_tells_who_did_which_tile(gpu: Session, tma: bool | None) -> None:
+    import torch
+
+    from gpu_explain.kernels.matmul import programs
+    from gpu_explain.kernels.matmul_persistent import (
+        matmul_persistent,
+        matmul_persistent_traced,
+        persistent_config,
+        stay,
+    )
+    from gpu_explain.kernels.trace import record_trace
+
+    m, n, sms = 4096, 4096, gpu.device.sms
+    a, b = _randn(gpu, m, 512, "float16"), _randn(gpu, 512, n, "float16")
+    out = torch.full((m, n), POISON, dtype=torch.float16, device="cuda")
+    config = persistent_config(a, b, out, sms)
+    tiles, blocks = programs(m, n, config), stay(a, b, out, sms, config)
+    done = torch.full((2, tiles), -1, dtype=torch.int64, device="cuda")
+
+    def launch(record: Any, arrivals: Any) -> None:
+        matmul_persistent_traced(record, arrivals, done, a, b, out, sms=sms, config=config, tma=tma)
+
+    trace = record_trace(
+        gpu,
+        launch,
+        blocks=blocks,
+        threads=32 * config.num_warps,
+        name="programs",
+        title="",
+        kernel="matmul_persistent_kernel",
+        language="Triton",
+    )
+    assert out.equal(matmul_persistent(a, b, sms=sms, config=config, tma=tma))
+    assert blocks == sms
+    assert len(set(trace.sm)) == sms  # nobody had to wait for a place
+    assert trace.moved == 0
+    who, when = done.tolist()
+    assert who == [tile % blocks for tile in range(tiles)]
+    for block in range(blocks):
+        assert when[block::blocks] == sorted(when[block::blocks])
+    assert max(when) - min(when) <= max(trace.end_ns)
 
 
 def test_a_tuned_shape_is_right_and_not_searched_again(whole_gpu: Session, monkeypatch: pytest.MonkeyPatch) -> None:
