@@ -83,7 +83,7 @@ def ladder(gpu: Session, row: Row) -> str:
     lines = [
         f"Loads an output at k = {k}: 4-byte words, load instructions of whole warps, 32-byte sectors they touch.",
         "",
-        "| rung | TFLOP/s | × last | of cuBLAS | registers | shared | blocks (warps) an SM | words | requests | sectors |",
+        "| rung | TFLOP/s | × last | of cuBLAS | registers | bytes | blocks × warps | words | requests | sectors |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     last = 0.0
@@ -96,7 +96,7 @@ def ladder(gpu: Session, row: Row) -> str:
         lines.append(
             f"| {rung.kernel} | {row.flops / us / 1e6:.2f} | {f'{last / us:.2f}' if last else ''}"
             f" | {row.us(CUBLAS) / us:.3f} | {kernel.registers} | {int(kernel.handle.attributes.shared_size_bytes)}"
-            f" | {residents} ({residents * threads // gpu.device.warp_size}) | {loads.words / outputs:.1f}"
+            f" | {residents} × {threads // gpu.device.warp_size} | {loads.words / outputs:.1f}"
             f" | {loads.requests / outputs:.2f} | {loads.sectors / outputs:.1f} |"
         )
         last = us

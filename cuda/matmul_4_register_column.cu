@@ -20,31 +20,35 @@ template <bool COUNT> __device__ __forceinline__ void register_column(const floa
     const Tile tile = tile_of_block<TILE, TILE>(m, n);
     const int thread = threadIdx.x;
     // A block of one dimension: which word a thread loads no longer follows from which outputs it computes.
+    const int x = thread % TILE, y = thread / TILE * OUTPUTS; // its first output
     const int a_row = thread / DEPTH, a_column = thread % DEPTH;
     const int b_row = thread / TILE, b_column = thread % TILE;
-    const int first_row = thread / TILE * OUTPUTS, column = thread % TILE;
+    a += (tile.row + a_row) * k + a_column; // a and b point at what this thread loads next,
+    b += b_row * n + tile.column + b_column;
+    c += (tile.row + y) * n + tile.column + x;                  // and c at its first output, from where
+    const int rows = tile.rows - y, columns = tile.columns - x; // so many exist
     float sums[OUTPUTS] = {};
     for (long long at = 0; at < k; at += DEPTH) {
-        const bool a_exists = a_row < tile.rows && at + a_column < k;
-        const bool b_exists = at + b_row < k && b_column < tile.columns;
-        a_tile[a_row][a_column] = a_exists ? load.one(a + (tile.row + a_row) * k + at + a_column) : 0.0f;
-        b_tile[b_row][b_column] = b_exists ? load.one(b + (at + b_row) * n + tile.column + b_column) : 0.0f;
+        const int depth = (int)min(k - at, (long long)DEPTH); // less than DEPTH at the end of k
+        a_tile[a_row][a_column] = a_row < tile.rows && a_column < depth ? load.one(a) : 0.0f;
+        b_tile[b_row][b_column] = b_row < depth && b_column < tile.columns ? load.one(b) : 0.0f;
+        a += DEPTH;
+        b += DEPTH * n;
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < DEPTH; ++i) {
-            const float right = b_tile[i][column]; // read once, used for all 8 outputs
+            const float right = b_tile[i][x]; // read once, used for all 8 outputs
 #pragma unroll
             for (int down = 0; down < OUTPUTS; ++down) {
-                sums[down] = fmaf(a_tile[first_row + down][i], right, sums[down]);
+                sums[down] = fmaf(a_tile[y + down][i], right, sums[down]);
             }
         }
         __syncthreads();
     }
 #pragma unroll
     for (int down = 0; down < OUTPUTS; ++down) {
-        const int row = first_row + down;
-        if (row < tile.rows && column < tile.columns) {
-            c[(tile.row + row) * n + tile.column + column] = sums[down];
+        if (down < rows && columns > 0) {
+            c[down * n] = sums[down];
         }
     }
     load.report(counts);

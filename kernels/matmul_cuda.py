@@ -194,7 +194,7 @@ def _checked(gpu: Session, a: Any, b: Any, out: Any, rung: Rung) -> Any:
 def _blocks(out: Any, rung: Rung) -> int:
     """Blocks of a launch: one a tile of C."""
     (rows, columns), (m, n) = rung.tile, out.shape
-    return -(-m // rows) * -(-n // columns)
+    return int(-(-m // rows) * -(-n // columns))
 
 
 def _aligned(a: Any, b: Any, out: Any) -> bool:
