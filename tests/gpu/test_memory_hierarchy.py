@@ -74,6 +74,28 @@ def test_every_sm_is_asked(gpu: Session) -> None:
     assert max(by_sm.values()) < 3 * min(by_sm.values())
 
 
+def test_single_lines_of_the_l2_are_timed_from_every_sm(gpu: Session) -> None:
+    by_sm = chase.lines_by_sm(gpu, lines=16, rounds=4)
+    (l1,) = chase.chase(gpu, footprints=(16 << 10,))
+    assert len(by_sm) == gpu.device.sms
+    assert {len(cycles) for cycles in by_sm.values()} == {16}
+    everything = [one for cycles in by_sm.values() for one in cycles]
+    assert min(everything) > 2 * max(l1.cycles), "the L1 is left out"
+    assert max(everything) < 4 * min(everything)
+
+
+@pytest.mark.sanitised
+def test_chains_stay_in_their_rings(whole_gpu: Session) -> None:
+    """Small enough for compute-sanitizer to look at every access."""
+    size = 64 * NODE_BYTES
+    (chain,) = chase.chase(whole_gpu, footprints=(size,), steps=64, laps=1)
+    assert len(chain.cycles) == len(chain.clock_mhz) == 1
+    assert chase.shared_chase(whole_gpu, nodes=64, steps=64, laps=1).steps == 64
+    assert chase.add_chain(whole_gpu, steps=64, laps=1).steps == 64
+    assert len(chase.single_loads(whole_gpu, footprint=size, loads=64).cycles) == 64
+    assert chase.lines_by_sm(whole_gpu, lines=8, rounds=2)
+
+
 @pytest.mark.parametrize("language", bandwidth.LANGUAGES)
 @pytest.mark.parametrize(("granules", "apart"), [(1, 0), (3, 0), (37, 0), (1, 1), (5, 5)])
 def test_every_word_is_read_and_none_beyond(gpu: Session, language: str, granules: int, apart: int) -> None:
@@ -129,6 +151,8 @@ def test_reading_a_footprint_of_the_l2_beats_dram(gpu: Session) -> None:
         (lambda gpu: chase.chase(gpu, footprints=(4096,), steps=0), "steps"),
         (lambda gpu: chase.shared_chase(gpu, nodes=5000), "nodes"),
         (lambda gpu: chase.single_loads(gpu, footprint=4096, loads=5000), "loads"),
+        (lambda gpu: chase.lines_by_sm(gpu, lines=1), "lines"),
+        (lambda gpu: chase.lines_by_sm(gpu, lines=1024, rounds=3), "rounds"),
         (lambda gpu: bandwidth.read_footprints(gpu, languages=("Fortran",), footprints=(65536,)), "languages"),
         (lambda gpu: bandwidth.read_footprints(gpu, footprints=(1000,)), "footprints"),
     ],
@@ -140,7 +164,7 @@ def test_wrong_arguments_are_named(whole_gpu: Session, call: Any, named: str) ->
 
 def test_no_kernel_spills(whole_gpu: Session) -> None:
     for file, names in {
-        "chase.cu": ("add_chain", "shared_chase", "chase", "host_chase", "single_loads", "chase_from"),
+        "chase.cu": ("add_chain", "shared_chase", "chase", "host_chase", "single_loads", "chase_from", "lines_from"),
         "bandwidth.cu": ("read_footprint",),
     }.items():
         for name in names:

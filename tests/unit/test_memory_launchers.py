@@ -1,0 +1,60 @@
+"""What launchers of memory's kernels compute on the host: sectors, queues, pieces, what times say. No GPU needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_explain.kernels.bank_conflicts import BANKS, UNROLL, expected_sum, queues
+from gpu_explain.kernels.coalescing import LINE, SECTOR, Pattern, Reading, fetched_bytes, touched
+from gpu_explain.scenes.base import Timing
+
+
+def reading(stride: int, us: float, *, floor: float = 0.0, loads: int = 1000, width: int = 4) -> Reading:
+    timing = Timing((us,), (1000.0,), floor, method="made up")
+    return Reading(Pattern(stride, width=width), "DRAM", 1 << 20, loads, (0.0, 0.0, 0.0), timing)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sectors", "lines"),
+    [(Pattern(4), 4, 1), (Pattern(4, 4), 5, 2), (Pattern(64), 32, 16), (Pattern(128), 32, 32), (Pattern(0), 1, 1)],
+)
+def test_sectors_and_lines_of_a_warp(pattern: Pattern, sectors: int, lines: int) -> None:
+    starts = np.array([pattern.address(i, 1 << 20) for i in range(64)])
+    for warp in touched(starts, pattern.width):
+        assert (warp.sectors, warp.lines) == (sectors, lines)
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=32, max_size=32), st.sampled_from([1, 2, 4, 8, 16]))
+def test_no_piece_is_counted_twice_and_none_left_out(words: list[int], width: int) -> None:
+    (warp,) = touched(np.array(words) * width, width)
+    assert warp.bytes == len(set(words)) * width
+    assert warp.bytes / SECTOR <= warp.sectors <= min(32, warp.bytes)
+    assert warp.sectors / (LINE // SECTOR) <= warp.lines <= warp.sectors
+
+
+def test_bytes_moved_are_found_in_the_times_less_the_floor() -> None:
+    found = fetched_bytes([reading(4, 13.0, floor=3.0), reading(64, 163.0, floor=3.0)])
+    assert found == (4.0, 64.0)
+    assert fetched_bytes([reading(4, 10.0), reading(8, 10.0, loads=500)]) == (4.0, 8.0)
+
+
+@pytest.mark.parametrize("readings", [[], [reading(8, 1.0)]])
+def test_without_neighbours_nothing_is_found(readings: list[Reading]) -> None:
+    with pytest.raises(ValueError, match=r"^readings: one whose stride is its width expected first"):
+        fetched_bytes(readings)
+
+
+@given(st.integers(0, 256))
+def test_the_longest_queue_is_the_greatest_common_divisor(stride: int) -> None:
+    at = [4 * lane * stride for lane in range(32)]
+    assert max(queues(at)) == (np.gcd(stride, BANKS) if stride else 1)
+    assert sum(queues(at)) == len(set(at))
+
+
+def test_a_lane_reads_a_word_in_each_row() -> None:
+    words = [w + 1 for w in range(31 * 5 + 32 * UNROLL)]
+    for lane in (0, 7, 31):
+        assert expected_sum(lane, 5, 2 * UNROLL) == 2 * sum(words[lane * 5 + 32 * k] for k in range(UNROLL))
