@@ -139,20 +139,19 @@ def shipped(rungs: tuple[Config, ...], sms: int, m: int, n: int) -> Config:
 @cache
 def search_space(capability: tuple[int, int], item: int) -> tuple[Config, ...]:
     """What the autotuner tries: the ladder and its neighbours, as far as shared memory and registers allow."""
-    tiles = ((64, 64), (64, 128), (128, 64), (128, 128), (128, 256), (256, 128))
-    found = dict.fromkeys(ladder(capability, item))
-    for block_m, block_n in tiles:
-        for num_warps in (4, 8):
-            # A thread's share of the sums, in registers of 32 bits: at most half of the 255 that a thread can have,
-            # and enough that a warp has a matrix instruction's worth of rows.
-            if not 32 <= block_m * block_n // (32 * num_warps) <= 128:
-                continue
-            for block_k in (32, 64):
-                for num_stages in (3, 4, 5):
-                    config = _for_item(Config(block_m, block_n, block_k, 8, num_warps, num_stages), item)
-                    if config.shared_bytes(item) <= shared_limit(capability):
-                        found[config] = None
-    return tuple(found)
+    rungs = ladder(capability, item)
+    tiles = ((64, 64), (64, 128), (128, 64), (128, 128), (64, 256), (128, 256), (256, 128))
+    tried = (
+        Config(block_m, block_n, rungs[0].block_k, 8, num_warps, num_stages)
+        for block_m, block_n in tiles
+        for num_warps in (4, 8)
+        for num_stages in (3, 4)
+        # A thread's share of the sums: at most half of the 255 registers that a thread can have, and no less than is
+        # worth the loads.
+        if 32 <= block_m * block_n // (32 * num_warps) <= 128
+    )
+    fitting = (config for config in tried if config.shared_bytes(item) <= shared_limit(capability))
+    return tuple(dict.fromkeys((*rungs, *fitting)))
 
 
 def _for_item(config: Config, item: int) -> Config:
