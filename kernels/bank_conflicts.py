@@ -83,7 +83,6 @@ def measure(gpu: Session, strides: Sequence[int], *, warps: int = 8, steps: int 
     for kernel in (loads, chain):
         kernel.allow_shared(gpu, most)
     place = f"cuda:{gpu.ordinal}"
-    gpu.timer.warm([gpu.timer.flush])  # cycles of shared memory do not depend on the clock, but a sleeping SM may
     found = []
     for stride in strides:
         sums = torch.full((warps * warp,), _UNWRITTEN, dtype=torch.int32, device=place)
