@@ -29,7 +29,7 @@ import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from gpu_explain.kernels.arguments import check_number, check_tensor
-from gpu_explain.kernels.attention_configs import HEADS, configuration
+from gpu_explain.kernels.attention_configs import HEADS, configuration, copy_engine_helps
 
 _LOG2_E = 1.4426950408889634
 _MOST_PROGRAMS = 2**31 - 1
@@ -157,7 +157,7 @@ def attention(
     if not k_len:
         return out.zero_()
     capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else (9, 0)  # on the CPU: the interpreter
-    descriptors = capability >= (9, 0) and all(map(fits_descriptor, (q, k, v)))
+    descriptors = copy_engine_helps(capability, q.element_size()) and all(map(fits_descriptor, (q, k, v)))
     c = configuration(capability, q.element_size(), head, descriptors=descriptors)
     programs = batch * heads * triton.cdiv(q_len, c.block_m)
     if programs > _MOST_PROGRAMS:

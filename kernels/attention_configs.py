@@ -1,15 +1,12 @@
-"""Which block sizes attention is launched with on which GPU.
+"""Which block sizes attention is launched with on which GPU, and whether the copy engine fetches its blocks.
 
-Chosen by measurement on sm_90 (``benchmarks/attention.py``) and by what the compiler says elsewhere: registers without
-spills, shared memory under the architecture's limit. ``tests/compile/test_attention.py`` holds the latter for all.
+Measured on sm_90 (``benchmarks/attention.py``); elsewhere chosen by what the compiler says: no spills, shared memory
+under the architecture's limit. ``tests/compile/test_attention.py`` holds both for every architecture.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-HEADS = (64, 128)
-"""Elements of a head for which there are configurations."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +26,32 @@ class Configuration:
     num_stages: int
 
 
-def configuration(capability: tuple[int, int], item: int, head: int, *, descriptors: bool) -> Configuration:
-    """The configuration for a compute capability, bytes an element and elements a head.
+HEADS = (64, 128)
+"""Elements of a head for which there are configurations."""
 
-    ``descriptors`` says whether blocks are fetched by the copy engine or by the threads, which needs registers.
+_BY_COPY_ENGINE = {  # by major compute capability and elements of a head; elements of 2 bytes
+    9: {64: Configuration(128, 128, 4, 2), 128: Configuration(128, 128, 8, 2)},
+    10: {64: Configuration(128, 64, 4, 2), 128: Configuration(128, 128, 8, 2)},
+}
+_BY_THREADS = {  # by bytes of an element and elements of a head
+    2: {64: Configuration(128, 64, 4, 2), 128: Configuration(128, 64, 8, 2)},
+    # Float32 is split in three products of tf32 with all their operands in registers: only small blocks do not spill.
+    4: {64: Configuration(64, 16, 4, 2), 128: Configuration(32, 16, 4, 2)},
+}
+
+
+def copy_engine_helps(capability: tuple[int, int], item: int) -> bool:
+    """Whether blocks of elements of ``item`` bytes should come through tensor descriptors, if the tensors allow it.
+
+    Hopper and the Blackwell of data centres multiply straight out of shared memory, where the copy engine puts them.
+    Elsewhere, and for float32, operands go through registers anyway.
     """
-    return Configuration(128, 64, 4, 2)
+    return item == 2 and capability[0] in _BY_COPY_ENGINE
+
+
+def configuration(capability: tuple[int, int], item: int, head: int, *, descriptors: bool) -> Configuration:
+    """The configuration for a compute capability, elements of ``item`` bytes and heads of ``head`` elements.
+
+    ``descriptors`` says whether the copy engine fetches the blocks or the threads do, which costs them registers.
+    """
+    return _BY_COPY_ENGINE[capability[0]][head] if descriptors else _BY_THREADS[item][head]

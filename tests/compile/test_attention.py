@@ -11,13 +11,13 @@ import pytest
 
 triton = pytest.importorskip("triton", reason="triton is not installed")
 
-from gpu_explain.kernels.attention_configs import HEADS, Configuration, configuration  # noqa: E402
+from gpu_explain.kernels.attention_configs import HEADS, Configuration, configuration, copy_engine_helps  # noqa: E402
 
 SHARED_LIMIT = {80: 163, 86: 99, 89: 99, 90: 227, 100: 227, 120: 99}
 """KiB of shared memory that a block may have."""
 ITEM = {"fp16": 2, "bf16": 2, "fp32": 4}
-TMA = (90, 100, 120)
-WAYS = [(arch, False) for arch in SHARED_LIMIT] + [(arch, True) for arch in TMA]
+WAYS = [(arch, dtype, False) for arch in SHARED_LIMIT for dtype in ITEM]
+WAYS += [(arch, dtype, True) for arch, dtype, _ in WAYS if copy_engine_helps((arch // 10, 0), ITEM[dtype])]
 
 
 def compiled(
@@ -73,10 +73,33 @@ def held(kernel: Any, arch: int, folder: Path) -> None:
     assert kernel.metadata.shared <= SHARED_LIMIT[arch] * 1024
 
 
-@pytest.mark.parametrize(("arch", "descriptors"), WAYS)
+@pytest.mark.parametrize(("arch", "dtype", "descriptors"), WAYS)
 @pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp32"])
 def test_what_is_launched_neither_spills_nor_exceeds_shared_memory(
-    arch: int, descriptors: bool, head: int, dtype: str, tmp_path: Path
+    arch: int, dtype: str, descriptors: bool, head: int, tmp_path: Path
 ) -> None:
     held(compiled(arch, head, dtype=dtype, descriptors=descriptors), arch, tmp_path)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_hopper_multiplies_out_of_shared_memory_and_copies_with_its_engine(head: int, tmp_path: Path) -> None:
+    by_engine = tool("nvdisasm", "-c", cubin=compiled(90, head, causal=False).asm["cubin"], folder=tmp_path)
+    by_threads = tool(
+        "nvdisasm", "-c", cubin=compiled(90, head, causal=False, descriptors=False).asm["cubin"], folder=tmp_path
+    )
+    for code, wanted, never in ((by_engine, "UTMALDG", "LDGSTS"), (by_threads, "LDGSTS", "UTMALDG")):
+        assert "HGMMA" in code
+        assert wanted in code
+        assert never not in code
+        assert "MUFU.EX2" in code
+
+
+def test_only_blocks_at_the_edge_of_the_mask_pay_for_it() -> None:
+    """Comparing every score with the mask is a branch of the loop; no tensor is selected from outside of it."""
+    lines = compiled(90, 64).asm["ttgir"].splitlines()
+    loop, branch, otherwise = (
+        next(i for i, one in enumerate(lines) if word in one) for word in ("scf.for", "scf.if", "} else {")
+    )
+    end = next(i for i, one in enumerate(lines) if i > otherwise and "scf.yield" in one and "#mma1" in one)
+    selects = [i for i, one in enumerate(lines[:end]) if "arith.select" in one and "tensor<" in one]
+    assert loop < branch < selects[0] == selects[-1] < otherwise < end

@@ -69,10 +69,10 @@ def test_nothing_in_is_nothing_out() -> None:
         (lambda t: {"k": t["k"][:, :1]}, r"k: shape \(1, 2, k_len, 64\) expected"),
         (lambda t: {"v": t["v"][:, :, 1:]}, r"v: shape \(1, 2, 7, 64\) expected, got \(1, 2, 6, 64\)"),
         (lambda t: {"out": t["v"]}, r"out: shape \(1, 2, 5, 64\) expected"),
-        (lambda t: {"scale": 0.0}, "scale: a positive number expected, got 0.0"),
-        (lambda t: {"scale": float("nan")}, "scale: a positive number expected, got nan"),
-        (lambda t: {"diagonal": 3}, "diagonal: 0 expected without causal, got 3"),
-        (lambda t: {"diagonal": 0.5, "causal": True}, "diagonal: an integer from"),
+        (lambda _: {"scale": 0.0}, "scale: a positive number expected, got 0.0"),
+        (lambda _: {"scale": float("nan")}, "scale: a positive number expected, got nan"),
+        (lambda _: {"diagonal": 3}, "diagonal: 0 expected without causal, got 3"),
+        (lambda _: {"diagonal": 0.5, "causal": True}, "diagonal: an integer from"),
     ],
 )
 def test_a_wrong_argument_is_named(change: Any, named: str) -> None:
