@@ -24,6 +24,9 @@ FILES = (
     "partial_warps.cu",
     "latency_hiding.cu",
     "occupancy.cu",
+    "blocks.cu",
+    "grid.cu",
+    "flag.cu",
 )
 
 
