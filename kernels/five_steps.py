@@ -9,7 +9,7 @@ same five calls of the driver, in turns, and the CPU does the same work for comp
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,7 @@ class FiveSteps:
 
     memory: str
     n: int
-    us: dict[str, tuple[float, ...]]
+    us: Mapping[str, tuple[float, ...]]
     wrong: int
 
     @property

@@ -64,7 +64,7 @@ def test_there_are_32_paths_of_16_multiply_adds_each_with_a_constant_of_its_own(
     assert len(found) == 32 * 16
     assert not any(one.startswith("@") for _, one in found)
     runs = [[one for _, one in found[at : at + 16]] for at in range(0, len(found), 16)]
-    constants = []
+    constants: list[str] = []
     for number, run in enumerate(runs):
         # Nothing but the loop's own counting stands between the multiply-adds of a path.
         first, last = found[16 * number][0], found[16 * number + 15][0]

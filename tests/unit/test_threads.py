@@ -13,12 +13,15 @@ from gpu_explain.kernels import (
     five_steps,
     guard,
     hello,
+    identity,
     latency_hiding,
     occupancy,
     ownership,
     partial_warps,
 )
 from tests.unit import made_up
+
+pytest.importorskip("torch", reason="torch is not installed")
 
 GPU: Any = SimpleNamespace(device=made_up.device())
 
@@ -125,3 +128,27 @@ def test_a_copy_is_as_fast_as_its_bytes_over_its_time() -> None:
 def test_a_wrong_argument_is_named_with_what_was_expected(call: Any, named: str) -> None:
     with pytest.raises(ValueError, match=rf"^{named}\b.* expected.*, got "):
         call()
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        hello.sources,
+        five_steps.sources,
+        identity.sources,
+        ownership.sources,
+        lambda: ownership.sources(language="Triton"),
+        guard.sources,
+        lambda: guard.sources(language="Triton"),
+        divergence.sources,
+        partial_warps.sources,
+        latency_hiding.sources,
+        occupancy.sources,
+    ],
+)
+def test_the_lines_of_what_runs_are_found_in_its_files(sources: Any) -> None:
+    for one in sources():
+        lines = one.text.splitlines()
+        assert one.focus
+        for first, last in one.focus.values():
+            assert 1 <= first < last <= len(lines)
