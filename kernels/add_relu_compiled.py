@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from gpu_explain.kernels.add_relu import reference
+from gpu_explain.kernels.collector import lasting
 
 if TYPE_CHECKING:
     from gpu_explain.kernels.session import Session
@@ -35,7 +36,8 @@ def compiled_for(gpu: Session, n: int) -> Callable[[Any, Any], Any]:
             own = FunctionType(reference.__code__.replace(co_name=f"add_relu_{n}"), reference.__globals__)
             function = torch.compile(own, dynamic=False, fullgraph=True)
             a = torch.zeros(n, device=f"cuda:{gpu.ordinal}")
-            function(a, a.clone())
+            with lasting():
+                function(a, a.clone())
             gpu.synchronise()
             gpu.loaded[key] = function
         finally:

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from typing import Any
 
+from gpu_explain.kernels.collector import lasting
 from gpu_explain.kernels.device import Neighbours, describe, uuid_of, versions
 from gpu_explain.kernels.session import Session, SharedState, split_sms
 from gpu_explain.scenes.base import Problem, ProblemError
@@ -48,10 +49,11 @@ def _of_this_gpu(met: Problem) -> bool:
 
 def _torch() -> Any:
     try:
-        import cuda.bindings.driver
-        import cuda.core  # noqa: F401
-        import torch
-        import triton  # noqa: F401  (found missing now rather than half way through a scene)
+        with lasting():
+            import cuda.bindings.driver
+            import cuda.core  # noqa: F401
+            import torch
+            import triton  # noqa: F401  (found missing now rather than half way through a scene)
     except ImportError as error:
         id = "no-live" if isinstance(error, ModuleNotFoundError) else "package-broken"
         evidence = f"{error.name or 'a package'} cannot be imported: {error}"

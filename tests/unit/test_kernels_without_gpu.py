@@ -208,3 +208,23 @@ def test_blocks_that_share_a_footprint_each_visit_all_of_it_and_none_walks_behin
     most = sum(gcd(stride, chunks) == 1 for stride in range(1, chunks))
     assert len(set(strides)) >= min(sms, most) / 2
     assert Plan.of(chunks * GRANULE * sms, blocks=sms, l2_bytes=GRANULE).strides(sms) == [1] * sms
+
+
+def test_nothing_is_collected_while_much_is_imported_and_nothing_of_it_is_looked_at_later() -> None:
+    import gc
+
+    from gpu_explain.kernels.collector import lasting
+
+    assert gc.isenabled()
+    before = gc.get_freeze_count()
+    try:
+        with lasting():
+            assert not gc.isenabled()
+            kept = [[number] for number in range(1000)]
+        assert gc.isenabled()
+        assert gc.get_freeze_count() >= before + len(kept)
+        with pytest.raises(ImportError), lasting():
+            raise ImportError
+        assert gc.isenabled()
+    finally:
+        gc.unfreeze()
