@@ -33,7 +33,7 @@ def compiled_for(gpu: Session, n: int) -> Callable[[Any, Any], Any]:
                 import torch._inductor.config as inductor
 
                 inductor.compile_threads = 1  # else a pool of processes is started for one small kernel
-                # Dynamo keeps what it compiled with the code object and gives up after eight sizes: each size has its own.
+                # Dynamo keeps compiled code with the function's own and gives up after eight sizes: each has its own.
                 own = FunctionType(reference.__code__.replace(co_name=f"add_relu_{n}"), reference.__globals__)
                 function = torch.compile(own, dynamic=False, fullgraph=True)
                 a = torch.zeros(n, device=f"cuda:{gpu.ordinal}")
