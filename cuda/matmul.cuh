@@ -1,6 +1,6 @@
 // What the rungs of the matmul ladder share: where a block's tile lies, and the counter that every load goes through.
 //
-// The ladder (cuda/matmul_1_naive.cu to matmul_8_pipelined.cu, in this order) computes C = A · B in fp32, row-major:
+// The ladder (cuda/matmul_1_naive.cu to matmul_8_warp_tile.cu, in this order) computes C = A · B in fp32, row-major:
 // A is m × k, B is k × n, C is m × n, any sizes, no gaps between rows. Each file changes one thing of the file before
 // it. All of them add the same products in the same order, so all give the same bits.
 #pragma once

@@ -17,8 +17,8 @@ RUNGS = (
     "register_column",
     "register_tile",
     "vectorised",
-    "warp_tile",
     "pipelined",
+    "warp_tile",
 )
 SIZES = (
     (1, 1, 1),

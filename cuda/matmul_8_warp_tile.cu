@@ -1,34 +1,36 @@
-// Rung 8, pipelined: the next piece is fetched while this one is multiplied.
+// Rung 8, warp tile: a thread computes 16 × 8 outputs, and those of a warp lie close together.
 //
-// So far a block loads, waits, multiplies, waits; only the other block on the SM works meanwhile. Now there are two
-// buffers in shared memory. A thread starts the loads of the next piece into registers, multiplies the present one,
-// by when the loads have long arrived, and puts them into the other buffer. One barrier a piece is enough, since
-// nobody reads the buffer that is written.
+// Two thirds of a multiply-add's worth of shared memory is what is left to save. With twice the outputs a thread reads
+// 24 words for 128 multiply-adds where it read 16 for 64. That takes nearly all of the 255 registers that a thread may
+// have, so there are 128 threads a block and 8 warps an SM, half of what there were; the pipeline makes that enough.
+//
+// Which outputs a warp has matters as well. So far its lanes were 16 across and 2 down. Shared memory hands out 32 words
+// at a time, and a word that several lanes ask for only once, so the warp should need few different words: its lanes are
+// 4 across and 8 down now.
 #include "matmul.cuh"
 
-constexpr int TILE_ROWS = 128, TILE_COLUMNS = 128;
+constexpr int TILE = 128;
 constexpr int DEPTH = 8;
-constexpr int GROUPS_DOWN = 2, GROUPS_ACROSS = 2; // of 4 outputs: 8 × 8 outputs a thread
+constexpr int GROUPS_DOWN = 4, GROUPS_ACROSS = 2; // of 4 outputs: 16 × 8 outputs a thread
 constexpr int LANES_DOWN = 8, LANES_ACROSS = 4;
-constexpr int BLOCKS = 2; // resident on an SM: bounds the registers of a thread
 constexpr int APART_DOWN = 4 * LANES_DOWN, APART_ACROSS = 4 * LANES_ACROSS; // between the groups of a thread
 constexpr int WARP_ROWS = GROUPS_DOWN * APART_DOWN, WARP_COLUMNS = GROUPS_ACROSS * APART_ACROSS;
-constexpr int WARPS_ACROSS = TILE_COLUMNS / WARP_COLUMNS;
-constexpr int THREADS = 32 * (TILE_ROWS / WARP_ROWS) * WARPS_ACROSS;
-constexpr int A_ROWS = THREADS / (DEPTH / 4), B_ROWS = THREADS / (TILE_COLUMNS / 4); // all threads load at a time
-constexpr int A_FOURS = TILE_ROWS * DEPTH / 4 / THREADS; // loads of four words a thread makes for each piece of A
-constexpr int B_FOURS = TILE_COLUMNS * DEPTH / 4 / THREADS;
-constexpr int PADDED = TILE_ROWS + 4;
+constexpr int WARPS_ACROSS = TILE / WARP_COLUMNS;
+constexpr int THREADS = 32 * (TILE / WARP_ROWS) * WARPS_ACROSS;
+constexpr int BLOCKS = 2; // resident on an SM
+constexpr int A_ROWS = THREADS / (DEPTH / 4), B_ROWS = THREADS / (TILE / 4); // that all threads load at a time
+constexpr int A_FOURS = TILE / A_ROWS, B_FOURS = DEPTH / B_ROWS;             // loads a thread makes for each piece
+constexpr int PADDED = TILE + 4;
 
-static_assert(A_FOURS * THREADS * 4 == TILE_ROWS * DEPTH && B_FOURS * THREADS * 4 == TILE_COLUMNS * DEPTH, "");
+static_assert(WARP_ROWS * (TILE / WARP_ROWS) == TILE && WARP_COLUMNS * WARPS_ACROSS == TILE, "whole warps");
 
 template <bool COUNT, bool WIDE>
-__device__ __forceinline__ void pipelined(const float *a, const float *b, float *c, long long m, long long n,
+__device__ __forceinline__ void warp_tile(const float *a, const float *b, float *c, long long m, long long n,
                                           long long k, unsigned long long *counts)
 {
-    __shared__ __align__(16) float a_tile[2][DEPTH][PADDED], b_tile[2][DEPTH][TILE_COLUMNS];
+    __shared__ __align__(16) float a_tile[2][DEPTH][PADDED], b_tile[2][DEPTH][TILE];
     Loads<COUNT> load;
-    const Tile tile = tile_of_block<TILE_ROWS, TILE_COLUMNS>(m, n);
+    const Tile tile = tile_of_block<TILE, TILE>(m, n);
     const int thread = threadIdx.x;
     const int warp = thread / 32, lane = thread % 32;
     const int x = warp % WARPS_ACROSS * WARP_COLUMNS + lane % LANES_ACROSS * 4;
@@ -36,7 +38,7 @@ __device__ __forceinline__ void pipelined(const float *a, const float *b, float 
     float4 from_a[A_FOURS], from_b[B_FOURS]; // on their way from global to shared memory
 
     const int a_row = thread / (DEPTH / 4), a_column = thread % (DEPTH / 4) * 4;
-    const int b_row = thread / (TILE_COLUMNS / 4), b_column = thread % (TILE_COLUMNS / 4) * 4;
+    const int b_row = thread / (TILE / 4), b_column = thread % (TILE / 4) * 4;
     a += (tile.row + a_row) * k + a_column; // a and b point at what this thread loads next,
     b += b_row * n + tile.column + b_column;
     c += (tile.row + y) * n + tile.column + x;                  // and c at its first output, from where
@@ -121,4 +123,4 @@ __device__ __forceinline__ void pipelined(const float *a, const float *b, float 
     load.report(counts);
 }
 
-MATMUL_KERNELS(matmul_8_pipelined, pipelined, THREADS, BLOCKS)
+MATMUL_KERNELS(matmul_8_warp_tile, warp_tile, THREADS, BLOCKS)
