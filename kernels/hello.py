@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from gpu_explain.kernels.session import Session
 
 KERNEL = "hello"
-_RECORD_BYTES = 128
-"""More than one call of this printf takes up in the GPU's buffer, which overwrites the oldest when it is full."""
+_RECORD_BYTES = 512
+"""More than one call of this printf takes up in the GPU's buffer, which overwrites the oldest when it is full (an H200
+kept one line for each 256 bytes of the buffer)."""
 _MOST_BLOCKS = 2**31 - 1
 _LINE = re.compile(r"^block (\d+), thread (\d+)$", re.MULTILINE)
 

@@ -1,7 +1,7 @@
 """Launcher of ``cuda/latency_hiding.cu``: loads of an SM, by how many are in flight, with two clocks for each.
 
-The ring is as large as can be (:data:`RING_BYTES`, less where memory is short) and flushed from the L2 before the
-launch, so that every load goes to DRAM: no node is visited twice.
+The ring is as large as can be (:data:`RING_BYTES`, less where memory is short) and flushed from the L2 before each
+launch, and no node is visited twice, by any launch: every load goes to DRAM.
 """
 
 from __future__ import annotations
@@ -79,8 +79,6 @@ def loads_in_flight(
     Raises ``ValueError`` naming a wrong argument, ``ProblemError`` ``gpu-memory`` when no ring of eight times the L2
     fits.
     """
-    import torch
-
     for count in warps:
         check_number("warps", count, 1, gpu.device.threads_per_block // gpu.device.warp_size)
     for count in chains:
@@ -89,15 +87,18 @@ def loads_in_flight(
         return ()
     most = gpu.device.shared_per_block // (max(warps) * max(chains) * _RECORD_BYTES)
     check_number("rounds", rounds, 1, min(_MOST_ROUNDS, most))  # their record is kept in shared memory
+    cases = [(count, each) for each in chains for count in warps]
+    walks = sum(count * each for count, each in cases)
     apart = _LAPS * rounds + 1
-    ring = _ring(gpu, walks=max(warps) * max(chains), apart=apart)
-    # Chains begin so far from each other that none comes to where another has been.
+    ring = _ring(gpu, walks=walks + max(warps) * max(chains), apart=apart)
+    # Every chain of every launch begins so far from the others that none comes to where another has been. The last
+    # ones are for trials, so that not even the addresses of pages are known when it counts.
     starts = ring.starts[::apart].contiguous()
-    found = []
-    for number, (count, each) in enumerate((w, c) for c in chains for w in warps):
-        gpu.progress("keeping loads in flight", number / (len(warps) * len(chains)))
-        record = torch.empty((count, rounds, each, 2), dtype=torch.int32, device=starts.device)
-        found.append(_run(gpu, starts, record))
+    found, used = [], 0
+    for number, (count, each) in enumerate(cases):
+        gpu.progress("keeping loads in flight", number / len(cases))
+        mine, used = starts[used : used + count * each], used + count * each
+        found.append(run(gpu, mine, warps=count, chains=each, rounds=rounds, trial=starts[walks:]))
     return tuple(found)
 
 
@@ -119,20 +120,34 @@ def _ring(gpu: Session, *, walks: int, apart: int) -> Ring:
     return lay_ring(gpu.scratch("the ring", size)[:size], size, together=walks * apart)
 
 
-def _run(gpu: Session, starts: Any, record: Any) -> InFlight:
-    """One launch: the clock risen, the L2 flushed, the record poisoned."""
-    warps, rounds, chains, _ = record.shape
+def run(gpu: Session, starts: Any, *, warps: int, chains: int, rounds: int, trial: Any = None) -> InFlight:
+    """One launch over a ring that is laid already.
+
+    Args:
+        gpu: The session.
+        starts: int64, ``[warps * chains]``: addresses of the nodes at which the chains begin.
+        warps: Warps of the block, of which one lane each loads.
+        chains: Independent chains that each of these lanes follows, one of :data:`CHAINS`.
+        rounds: Loads of each chain that are written down; as many more come before them.
+        trial: Other such addresses: with them the kernel is run once before and the L2 flushed after it; ``None``
+            leaves both out.
+    """
+    import torch
+
+    record = torch.full((warps, rounds, chains, 2), _UNWRITTEN, dtype=torch.int32, device=starts.device)
     kernel = load(gpu, "latency_hiding.cu", f"loads_in_flight_{chains}")
     shared = warps * rounds * chains * _RECORD_BYTES
     kernel.allow_shared(gpu, shared)
 
-    def launch() -> None:
-        kernel.launch(gpu, 1, warps * gpu.device.warp_size, starts, record, rounds, shared_bytes=shared)
+    def launch(at: Any) -> None:
+        kernel.launch(gpu, 1, warps * gpu.device.warp_size, at, record, rounds, shared_bytes=shared)
 
-    gpu.timer.warm([launch])
-    record.fill_(_UNWRITTEN)
-    gpu.timer.flush()
-    launch()
+    if trial is not None:
+        launch(trial)
+        gpu.timer.warm([gpu.timer.flush])
+        record.fill_(_UNWRITTEN)
+        gpu.timer.flush()
+    launch(starts)
     gpu.synchronise()
     clocks = record.cpu().numpy().astype("int64")
     if (clocks == _UNWRITTEN).all(axis=-1).any():

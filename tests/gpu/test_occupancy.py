@@ -64,7 +64,10 @@ def test_sixteen_bytes_a_thread_need_half_the_places(gpu: Session) -> None:
     rate = {(one.kernel, one.residents): one.gb_per_s for one in most}
     assert rate["add_each", 1] < rate["add_each", 4] < rate["add_each", 8]
     assert rate["add_quads", 1] > 2 * rate["add_each", 1]
-    assert rate["add_quads", 4] > 0.9 * rate["add_quads", 8]
+    lost = {name: 1 - rate[name, 4] / rate[name, 8] for name in occupancy.WIDTHS}
+    assert lost["add_quads"] < 0.5 * lost["add_each"]
+    if gpu.device.sms == gpu.device.sms_total:  # a part of the SMs does not keep all of DRAM busy
+        assert lost["add_quads"] < 0.1
 
 
 def test_a_wrong_argument_is_named(whole_gpu: Session) -> None:

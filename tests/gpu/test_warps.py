@@ -51,7 +51,8 @@ def test_paths_of_different_warps_cost_no_more_than_one(gpu: Session) -> None:
 def test_paths_are_equally_long(gpu: Session) -> None:
     cycles = divergence.diverge(gpu, paths=32, by="lane").path_cycles
     assert len(cycles) == 32
-    assert max(cycles.values()) <= 1.02 * min(cycles.values())
+    # The loop of one path lies in the cache of instructions as that of another does not: up to two cycles a turn.
+    assert max(cycles.values()) <= 1.04 * min(cycles.values())
 
 
 def test_a_warp_costs_the_same_however_many_lanes_it_has(gpu: Session) -> None:
@@ -81,11 +82,14 @@ def test_every_thread_of_a_partial_warp_computes_its_chains(gpu: Session) -> Non
 
 @pytest.mark.sanitised
 @pytest.mark.parametrize(("warps", "chains"), [(1, 1), (3, 2), (32, 4), (2, 8)])
-def test_every_load_has_its_two_clocks_in_order(
-    whole_gpu: Session, monkeypatch: pytest.MonkeyPatch, warps: int, chains: int
-) -> None:
-    monkeypatch.setattr(latency_hiding, "RING_BYTES", 1)  # as small as it gets: quick to lay, even under a sanitizer
-    (found,) = latency_hiding.loads_in_flight(whole_gpu, warps=(warps,), chains=(chains,), rounds=3)
+def test_every_load_has_its_two_clocks_in_order(whole_gpu: Session, warps: int, chains: int) -> None:
+    import torch
+
+    from gpu_explain.kernels.ring import lay_ring
+
+    memory = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
+    ring = lay_ring(memory, memory.numel(), together=warps * chains * 7)
+    found = latency_hiding.run(whole_gpu, ring.starts[::7].contiguous(), warps=warps, chains=chains, rounds=3)
     assert found.loads == warps * chains * 3
     for issued, arrived in zip(found.issued, found.arrived, strict=True):
         flat_issued, flat_arrived = [[c for r in rows for c in r] for rows in (issued, arrived)]
