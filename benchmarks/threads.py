@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PATHS = (1, 2, 4, 8, 16, 32)
 BLOCK_SIZES = (8, 32, 33, 64, 250, 256, 1024)
-RESIDENTS = (8, 7, 5, 4, 3, 2, 1)
+THREADS = 256
 COPIED = (1 << 20, 1 << 24, 1 << 26)
 
 
@@ -182,12 +182,13 @@ def places(gpu: Session) -> str:
 
 def worth(gpu: Session) -> str:
     """The bandwidth of an addition by blocks on an SM."""
-    found = occupancy.add_by_residents(gpu, residents=RESIDENTS)
+    most = gpu.device.threads_per_sm // THREADS
+    found = occupancy.add_by_residents(gpu, residents=range(most, 0, -1), threads=THREADS)
     rows = [
         (one.residents, one.kernel, f"{one.gb_per_s:.0f}", one.in_flight, f"{median(one.timing.clock_mhz):.0f}")
         for one in found
     ]
-    head = ("blocks of 256 on an SM", "kernel", "GB/s", "bytes in flight an SM", "MHz")
+    head = (f"blocks of {THREADS} on an SM", "kernel", "GB/s", "bytes in flight an SM", "MHz")
     return _table("What a place is worth, 2^26 numbers, L2 flushed", head, rows)
 
 

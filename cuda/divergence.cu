@@ -1,4 +1,5 @@
-// What does an `if` cost? A warp has one program counter's worth of issuing: lanes that took another path wait.
+// What does an `if` cost? A warp issues one instruction at a time, for those of its lanes that are at it; lanes that
+// took another path wait.
 //
 // There are up to 32 paths, all equally long, each a chain of multiply-adds with a constant of its own (so that they
 // are really different code). Dealt out by lane, a warp has to walk every path that one of its lanes took, one after
