@@ -23,9 +23,9 @@ __device__ __forceinline__ unsigned lane_address(const unsigned *words, long lon
 template <int K> __device__ __forceinline__ unsigned load_row(unsigned address)
 {
     unsigned word;
-    // volatile: neither two loads made into one, nor a load moved out of the loop. K rows of 32 words on, each lane is
-    // in the bank that it was in before.
-    asm volatile("ld.shared.u32 %0, [%1 + %2];" : "=r"(word) : "r"(address), "n"(4 * 32 * K) : "memory");
+    // ld.volatile: a plain load would be made once, ahead of the loop, by the assembler that `asm volatile` does not
+    // bind. K rows of 32 words on, each lane is in the bank that it was in before.
+    asm volatile("ld.volatile.shared.u32 %0, [%1 + %2];" : "=r"(word) : "r"(address), "n"(4 * 32 * K) : "memory");
     return word;
 }
 
