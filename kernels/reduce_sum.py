@@ -15,12 +15,12 @@ import triton.language as tl
 from gpu_explain.kernels.arguments import check_tensor
 from gpu_explain.kernels.pointwise import float_dtypes
 
-BLOCK_SIZE = 4096
-"""Elements a program loads at a time: 32 a thread with 4 warps, eight 16-byte loads of float32 in flight."""
+BLOCK_SIZE = 1024
+"""Elements a program loads at a time: 8 a thread with 4 warps, two 16-byte loads of float32."""
 NUM_WARPS = 4
-MOST_PARTIALS = 4096
+MOST_PARTIALS = 16384
 """The most programs: what the second launch's one program adds up at once."""
-LAST_WARPS = 8
+LAST_WARPS = 32
 
 
 @triton.jit

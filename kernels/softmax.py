@@ -3,7 +3,7 @@
 Two paths. A row that fits into a program's registers is loaded whole: its maximum, the exponentials, their sum and the
 quotients never leave the chip (short rows are taken several to a program, so that there is enough to load). A wider row
 is walked over twice: first an *online* pass (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018)
-finds maximum and sum in one reading, then the row is read again, from the L2 it is hoped, and written.
+finds maximum and sum in one reading, then the row is read again, for the most part from the L2, and written.
 """
 
 from __future__ import annotations
@@ -17,16 +17,21 @@ import triton.language as tl
 from gpu_explain.kernels.arguments import check_tensor
 from gpu_explain.kernels.pointwise import MOST_BLOCKS, float_dtypes
 
-WIDEST_BLOCK = 16384
-"""The most columns of a row that one program holds in its registers."""
-TILE = 4096
+WIDEST_HELD = 32768
+"""The most columns of a row that one program holds in its registers: 32 a thread with 32 warps."""
+COLUMNS_A_WARP = 512
+"""16 columns a thread: so many, or 32, were the fastest."""
+TILE = 1024
 """Elements a program at least, where rows are short and many."""
 ENOUGH = 1024
 """Programs enough to fill any GPU: as long as there are fewer, rows are not put together."""
+WIDE_BLOCK, MOST_WARPS = 16384, 32
 MOST_COLUMNS = 2**30
+_LOWEST = tl.constexpr(-3.4028234663852886e38)
 
 
-@triton.jit
+# Not specialised: UNIT says what the compiler is to know of these numbers, and one compiled kernel serves all others.
+@triton.jit(do_not_specialize=["rows", "columns", "x_stride", "y_stride"])
 def softmax_rows_kernel(
     x, y, rows, columns, x_stride, y_stride, ROWS: tl.constexpr, BLOCK_SIZE: tl.constexpr, UNIT: tl.constexpr
 ):
@@ -46,7 +51,7 @@ def softmax_rows_kernel(
     tl.store(y + row * (y_stride // UNIT * UNIT) + column, z, mask=mask)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["columns", "x_stride", "y_stride"])
 def softmax_wide_kernel(x, y, columns, x_stride, y_stride, BLOCK_SIZE: tl.constexpr, UNIT: tl.constexpr):
     """One row a program, walked over in blocks of ``BLOCK_SIZE`` columns, twice."""
     columns = columns // UNIT * UNIT
@@ -54,26 +59,26 @@ def softmax_wide_kernel(x, y, columns, x_stride, y_stride, BLOCK_SIZE: tl.conste
     x += row * (x_stride // UNIT * UNIT)
     y += row * (y_stride // UNIT * UNIT)
     lane = tl.arange(0, BLOCK_SIZE)
-    # Each lane has a maximum and a sum of its own, so that nobody waits for anybody inside the loop.
-    highest = tl.full([BLOCK_SIZE], -float("inf"), tl.float32)
+    # Each lane has a maximum and a sum of its own, so that nobody waits for anybody inside the loop. Begun with the
+    # lowest number and not with -inf, whose difference from another -inf would be NaN.
+    highest = tl.full([BLOCK_SIZE], _LOWEST, tl.float32)
     total = tl.zeros([BLOCK_SIZE], tl.float32)
     for start in tl.range(0, columns, BLOCK_SIZE):
-        z = tl.load(x + start + lane, mask=start + lane < columns, other=-float("inf")).to(tl.float32)
-        higher = tl.maximum(highest, z)
-        # A lane that saw nothing but -inf: exp(-inf - -inf) would be NaN, exp(-inf - 0) is the 0 that is meant.
-        shift = tl.where(higher == -float("inf"), 0.0, higher)
-        total = total * tl.exp(highest - shift) + tl.exp(z - shift)
-        highest = higher
+        column = start + lane
+        z = tl.load(x + column, mask=column < columns, other=-float("inf"), eviction_policy="evict_last").to(tl.float32)
+        # A higher z shrinks the sum so far by exp(highest - z) and adds 1; else the sum grows by exp(z - highest).
+        less = tl.exp(-tl.abs(z - highest))
+        total = tl.where(z > highest, total * less + 1.0, total + less)
+        highest = tl.maximum(highest, z)
     top = tl.max(highest, axis=0)
-    # In a row of nothing but -inf this is NaN, and with it the row, as in torch.
+    # 1 / 0 in a row of nothing but -inf: the 0 of each element times that is NaN, as in torch.
     scale = 1.0 / tl.sum(total * tl.exp(highest - top), axis=0)
-    # Backwards: what was read last is still nearest.
-    blocks = tl.cdiv(columns, BLOCK_SIZE)
-    for back in tl.range(0, blocks):
-        column = (blocks - 1 - back) * BLOCK_SIZE + lane
+    for start in tl.range(0, columns, BLOCK_SIZE):
+        column = start + lane
         mask = column < columns
-        z = tl.load(x + column, mask=mask, other=-float("inf")).to(tl.float32)
-        tl.store(y + column, tl.exp(z - top) * scale, mask=mask)
+        z = tl.load(x + column, mask=mask, eviction_policy="evict_first").to(tl.float32)
+        # .cs: nobody reads it soon, so it shall not push out of the L2 what is still to be read again.
+        tl.store(y + column, tl.exp(z - top) * scale, mask=mask, cache_modifier=".cs")
 
 
 @dataclass(frozen=True)
@@ -97,15 +102,14 @@ class Path:
 
 def path_for(rows: int, columns: int) -> Path:
     """The one place that decides on the path, by the shape alone: the same on every GPU."""
-    if columns > WIDEST_BLOCK:
-        return Path(wide=True, rows=1, block_size=8192, num_warps=16, programs=rows)
+    if columns > WIDEST_HELD:
+        return Path(wide=True, rows=1, block_size=WIDE_BLOCK, num_warps=MOST_WARPS, programs=rows)
     block_size = triton.next_power_of_2(columns)
     together = 1
     while together * block_size < TILE and rows >= 2 * together * ENOUGH:
         together *= 2
-    elements = together * block_size
-    num_warps = 4 if elements <= 4096 else 8 if elements <= 8192 else 16
-    return Path(False, together, block_size, num_warps, -(-rows // together))
+    num_warps = min(max(block_size // COLUMNS_A_WARP, 1), MOST_WARPS)
+    return Path(wide=False, rows=together, block_size=block_size, num_warps=num_warps, programs=-(-rows // together))
 
 
 def softmax(x: Any, out: Any = None) -> Any:

@@ -16,7 +16,16 @@ triton = pytest.importorskip("triton", reason="triton is not installed")
 
 ARCHITECTURES = tuple(SHARED_LIMIT)
 DTYPES = {"fp32": 4, "fp16": 2, "bf16": 2}
-SHAPES = ((2**18, 256), (2**16, 1000), (2**14, 4096), (2**13, 8192), (2**12, 16384), (2**10, 65536), (100, 5))
+SHAPES = (
+    (2**18, 256),
+    (2**16, 1000),
+    (2**15, 2048),
+    (2**14, 4096),
+    (2**12, 16384),
+    (2**11, 32768),
+    (2**10, 65536),
+    (100, 5),
+)
 
 
 def compiled(function: Any, arch: int, types: dict[str, str], constants: dict[str, Any], num_warps: int) -> Any:

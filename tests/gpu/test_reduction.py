@@ -15,13 +15,13 @@ SIZES = (1, 2, 3, 4, 5, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 4095, 4096,
 Call = Callable[[Any], Any]
 
 
-def calls(gpu: Session) -> dict[str, Call]:
-    """Every way of summing float32, by name."""
+def calls(gpu: Session, language: str = "") -> dict[str, Call]:
+    """Every way of summing float32 (in one language), by name."""
     from gpu_explain.kernels.reduce_sum import reduce_sum
     from gpu_explain.kernels.reduction import RUNGS, reduce_sum_cuda
 
-    found: dict[str, Call] = {"Triton": reduce_sum}
-    for rung in RUNGS:
+    found: dict[str, Call] = {} if language == "CUDA" else {"Triton": reduce_sum}
+    for rung in () if language == "Triton" else RUNGS:
         found[rung] = lambda x, rung=rung: reduce_sum_cuda(gpu, x, rung=rung)  # type: ignore[misc]
     return found
 
@@ -36,13 +36,13 @@ def in_a_band(values: Any, offset: int = 0) -> Any:
     return inside
 
 
-@pytest.mark.sanitised
-def test_whole_numbers_add_up_exactly_in_any_order(gpu: Session) -> None:
+@pytest.mark.parametrize("language", [pytest.param("CUDA", marks=pytest.mark.sanitised), "Triton"])
+def test_whole_numbers_add_up_exactly_in_any_order(gpu: Session, language: str) -> None:
     import torch
 
     for n in SIZES:
         x = in_a_band(torch.randint(-8, 9, (n,), device="cuda").float())
-        for name, call in calls(gpu).items():
+        for name, call in calls(gpu, language).items():
             got = call(x)
             gpu.synchronise()
             assert got.shape == (), name

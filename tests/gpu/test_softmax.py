@@ -11,29 +11,7 @@ from tests.gpu.guarded import Guarded
 
 INF, NAN = float("inf"), float("nan")
 # Columns around the borders of blocks, of both paths and of the 16-byte words.
-COLUMNS = (
-    1,
-    2,
-    3,
-    31,
-    32,
-    33,
-    127,
-    256,
-    257,
-    1000,
-    1023,
-    1024,
-    4096,
-    4097,
-    12000,
-    16384,
-    16385,
-    20000,
-    32768,
-    65536,
-    70001,
-)
+COLUMNS = (1, 2, 3, 31, 256, 257, 1000, 4096, 4097, 20_000, 32_768, 32_769, 65_536, 70_001)
 # Of the result: half a unit in the last place of the dtype, beside what float32 arithmetic costs.
 RELATIVE = {"float32": 2e-5, "float16": 2**-10, "bfloat16": 2**-7}
 ABSOLUTE = {"float32": 1e-9, "float16": 6e-8, "bfloat16": 1e-9}
@@ -53,8 +31,8 @@ def test_it_is_softmax_at_any_width_and_nothing_else_is_written(gpu: Session, dt
     from gpu_explain.kernels.softmax import softmax
 
     kind = getattr(torch, dtype)
-    for columns in COLUMNS:
-        for rows in (1, 3, 130):
+    for columns in COLUMNS if dtype == "float32" else COLUMNS[::3]:
+        for rows in (1, 130):
             x = (3 * torch.randn(rows, columns, device="cuda")).to(kind)
             result = Guarded(rows * columns, kind)
             softmax(x, result.tensor.view(rows, columns))
@@ -78,7 +56,7 @@ def test_many_short_rows_are_put_together_and_all_are_right(gpu: Session) -> Non
         assert result.untouched()
 
 
-@pytest.mark.parametrize("columns", [5, 1000, 4096, 16384, 16385, 40_000])
+@pytest.mark.parametrize("columns", [5, 1000, 4096, 32_768, 40_000])
 def test_rows_without_a_number_are_as_torch_has_them(gpu: Session, columns: int) -> None:
     import torch
 
@@ -104,7 +82,7 @@ def test_rows_without_a_number_are_as_torch_has_them(gpu: Session, columns: int)
     assert torch.equal(got.isnan().all(1), got.isnan().any(1))
 
 
-@pytest.mark.parametrize("columns", [100, 1000, 4096, 20_000])
+@pytest.mark.parametrize("columns", [100, 4096, 40_000])
 def test_rows_far_apart_misaligned_and_in_place(gpu: Session, columns: int) -> None:
     import torch
 

@@ -18,8 +18,8 @@ SIZES = (1, 2, 3, 4, 5, 31, 255, 256, 1000, 1023, 1024, 1025, 4099, 2**20 + 3)
 Call = Callable[..., Any]
 
 
-def calls(gpu: Session) -> dict[str, tuple[Call, Call]]:
-    """Our kernels that take float32, each with torch's way."""
+def calls(gpu: Session, language: str = "") -> dict[str, tuple[Call, Call]]:
+    """Our kernels (of one language) that take float32, each with torch's way."""
     from gpu_explain.kernels import add_relu, add_relu_cuda, vector_add, vector_add_cuda
 
     found: dict[str, tuple[Call, Call]] = {
@@ -35,17 +35,17 @@ def calls(gpu: Session) -> dict[str, tuple[Call, Call]]:
             lambda a, b, out=None, rung=rung: add_relu_cuda.add_relu_cuda(gpu, a, b, out, rung=rung),
             add_relu.reference,
         )
-    return found
+    return {name: both for name, both in found.items() if name.startswith(language)}
 
 
-@pytest.mark.sanitised
+@pytest.mark.parametrize("language", [pytest.param("CUDA", marks=pytest.mark.sanitised), "Triton"])
 @pytest.mark.parametrize("offset", [0, 1])
-def test_float32_is_torchs_and_nothing_else_is_written(gpu: Session, offset: int) -> None:
+def test_float32_is_torchs_and_nothing_else_is_written(gpu: Session, language: str, offset: int) -> None:
     import torch
 
     for n in SIZES[:-1]:
         a, b = (torch.randn(n + offset, device="cuda")[offset:] for _ in range(2))
-        for name, (call, reference) in calls(gpu).items():
+        for name, (call, reference) in calls(gpu, language).items():
             result = Guarded(n, torch.float32, offset=offset)
             call(a, b, result.tensor)
             gpu.synchronise()
@@ -61,13 +61,12 @@ def test_halves_are_torchs_too(gpu: Session, dtype: str, offset: int) -> None:
     kind = getattr(torch, dtype)
     for n in SIZES:
         a, b = (torch.randn(n + offset, device="cuda").to(kind)[offset:] for _ in range(2))
-        for name, (call, reference) in calls(gpu).items():
-            if name.startswith("Triton"):
-                result = Guarded(n, kind, offset=offset)
-                call(a, b, result.tensor)
-                gpu.synchronise()
-                assert equal_bits(result.tensor, reference(a, b)), (name, n)
-                assert result.untouched(), (name, n)
+        for name, (call, reference) in calls(gpu, "Triton").items():
+            result = Guarded(n, kind, offset=offset)
+            call(a, b, result.tensor)
+            gpu.synchronise()
+            assert equal_bits(result.tensor, reference(a, b)), (name, n)
+            assert result.untouched(), (name, n)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
@@ -76,12 +75,11 @@ def test_nan_infinities_zeros_and_the_smallest_numbers(gpu: Session, dtype: str)
 
     pairs = torch.tensor(list(itertools.product(SPECIAL, SPECIAL)), device="cuda").to(getattr(torch, dtype))
     a, b = pairs[:, 0].contiguous(), pairs[:, 1].contiguous()
-    for name, (call, reference) in calls(gpu).items():
-        if dtype == "float32" or name.startswith("Triton"):
-            assert equal_bits(call(a, b), reference(a, b)), name
+    for name, (call, reference) in calls(gpu, "" if dtype == "float32" else "Triton").items():
+        assert equal_bits(call(a, b), reference(a, b)), name
 
 
-@pytest.mark.parametrize(("block_size", "num_warps"), [(1, 1), (16, 1), (128, 4), (1024, 1), (8192, 32), (65536, 32)])
+@pytest.mark.parametrize(("block_size", "num_warps"), [(1, 1), (128, 4), (65536, 32)])
 def test_any_block_size_adds(gpu: Session, block_size: int, num_warps: int) -> None:
     import torch
 
@@ -172,5 +170,5 @@ def test_quads_of_a_misaligned_array_are_refused(whole_gpu: Session) -> None:
     a = torch.randn(65, device="cuda")
     with pytest.raises(ValueError, match="b: an address divisible by 16 expected for quads"):
         vector_add_cuda(whole_gpu, a[:64], a[1:], rung="quads")
-    with pytest.raises(ValueError, match="rung: one of each, quads expected, got pairs"):
+    with pytest.raises(ValueError, match="rung: one of each, quads expected, got 'pairs'"):
         vector_add_cuda(whole_gpu, a[:64], a[:64], rung="pairs")
