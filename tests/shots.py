@@ -1,4 +1,8 @@
-"""Pictures of every step at three sizes, for eyes: ``python -m tests.shots --scene waves --out out/``."""
+"""Pictures of every step at three sizes, for eyes: ``python -m tests.shots --scene waves --out out/``.
+
+``--colours 16`` and ``--colours none`` show them as poorer terminals do, ``--still`` as with motion off, and
+``--sheet`` puts all steps of one size into one picture.
+"""
 
 from __future__ import annotations
 
@@ -28,29 +32,66 @@ CELL = (9, 19)
 """Width and height of a cell in pixels."""
 
 
-def png(canvas: Canvas) -> bytes:
-    """A canvas as PNG, drawn cell by cell in DejaVu Sans Mono: each glyph stands exactly in its cell."""
+XTERM = {
+    "black": "#000000", "red": "#cd0000", "green": "#00cd00", "yellow": "#cdcd00",
+    "blue": "#0000ee", "magenta": "#cd00cd", "cyan": "#00cdcd", "white": "#e5e5e5",
+    "bright_black": "#7f7f7f", "bright_red": "#ff0000", "bright_green": "#00ff00", "bright_yellow": "#ffff00",
+    "bright_blue": "#5c5cff", "bright_magenta": "#ff00ff", "bright_cyan": "#00ffff", "bright_white": "#ffffff",
+}  # fmt: skip
+"""The sixteen colours as xterm has them."""
+OWN = {Depth.FULL: ("#E6E6E6", GROUND), Depth.SIXTEEN: ("#e5e5e5", "#000000"), Depth.NONE: ("#e5e5e5", "#000000")}
+"""Text and ground of the terminal itself."""
+DIMMED = "#8a8a8a"
+"""Dim text, where a terminal has it."""
+
+
+def png(canvas: Canvas, depth: Depth = Depth.FULL) -> bytes:
+    """A canvas as PNG, as a terminal of that depth shows it."""
+    return sheet([canvas], depth)
+
+
+def sheet(canvases: Sequence[Canvas], depth: Depth = Depth.FULL, columns: int = 1) -> bytes:
+    """Canvases as one PNG, drawn cell by cell in DejaVu Sans Mono: each glyph stands exactly in its cell."""
     import resvg_py
 
     wide, high = CELL
+    across, down = max(c.width for c in canvases) + 1, max(c.height for c in canvases) + 1
+    width, height = min(columns, len(canvases)) * across - 1, -(-len(canvases) // columns) * down - 1
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{canvas.width * wide}" height="{canvas.height * high}">',
-        f'<rect width="100%" height="100%" fill="{GROUND}"/>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width * wide}" height="{height * high}">',
+        '<rect width="100%" height="100%" fill="#555555"/>',
         f'<g font-family="DejaVu Sans Mono" font-size="{high * 0.78:.1f}">',
     ]
+    for place, canvas in enumerate(canvases):
+        row, column = divmod(place, columns)
+        parts.append(f'<g transform="translate({column * across * wide} {row * down * high})">')
+        parts.append(_drawn(canvas, depth))
+        parts.append("</g>")
+    parts.append("</g></svg>")
+    return bytes(resvg_py.svg_to_bytes(svg_string="".join(parts)))
+
+
+def _drawn(canvas: Canvas, depth: Depth) -> str:
+    wide, high = CELL
+    parts = [f'<rect width="{canvas.width * wide}" height="{canvas.height * high}" fill="{OWN[depth][1]}"/>']
     for y in range(canvas.height):
         for text, ink, x in canvas.runs(y):
-            look = style(ink, Depth.FULL)
-            ground = look.bgcolor.name if look.bgcolor else GROUND
-            colour = look.color.name if look.color else "#E6E6E6"
-            if ground.lower() != GROUND.lower():
+            look = style(ink, depth)
+            colour, ground = (
+                XTERM.get(named.name, named.name) if named is not None and not named.is_default else own
+                for named, own in zip((look.color, look.bgcolor), OWN[depth], strict=True)
+            )
+            if look.dim and depth is Depth.NONE:
+                colour = DIMMED
+            if look.reverse:
+                colour, ground = ground, colour
+            if ground.lower() != OWN[depth][1].lower():
                 parts.append(
                     f'<rect x="{x * wide}" y="{y * high}" width="{len(text) * wide}" height="{high}" fill="{ground}"/>'
                 )
             for i, glyph in enumerate(text):
                 parts.append(_glyph(glyph, (x + i) * wide, y * high, colour, bool(look.bold)))
-    parts.append("</g></svg>")
-    return bytes(resvg_py.svg_to_bytes(svg_string="".join(parts)))
+    return "".join(parts)
 
 
 EIGHTHS_UP, EIGHTHS_LEFT = "▁▂▃▄▅▆▇█", "▏▎▍▌▋▊▉█"
@@ -85,7 +126,13 @@ def _glyph(glyph: str, x: int, y: int, colour: str, bold: bool) -> str:
 
 
 def screens(
-    source: Source, scenes: Sequence[Scene], m: Measurement, size: tuple[int, int], share: float = 1.0
+    source: Source,
+    scenes: Sequence[Scene],
+    m: Measurement,
+    size: tuple[int, int],
+    share: float = 1.0,
+    *,
+    motion: bool = True,
 ) -> dict[str, Canvas]:
     """The start screen and every step of a measurement's scene at one size.
 
@@ -95,6 +142,7 @@ def screens(
         m: The measurement shown.
         size: Columns and lines.
         share: Share of each step's pace that has passed: 1 is its end.
+        motion: Whether pictures move.
     """
     width, height = size
     scene = next(one for one in scenes if one.id == m.scene)
@@ -102,7 +150,7 @@ def screens(
     welcome = Welcome(source.label, source.live, m.device, m.versions, source.neighbours, tuple(scenes), why_not)
     made = {"start": start(welcome, width, height)}
     stage = Stage(scene.id, source.label, "", lambda chosen: source.offered(scene, chosen))
-    begin = State(scene, device=m.device, live=source.live, chosen=dict(m.chosen), shown=m)
+    begin = State(scene, device=m.device, live=source.live, chosen=dict(m.chosen), shown=m, motion=motion)
     for index, step in enumerate(scene.steps):
         state = to_step(begin, index, 0.0)
         turns = divide(width, height).room is Room.TURNS
@@ -129,17 +177,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--replay", help="a recording; the bundled one by default")
     parser.add_argument("--out", type=Path, default=Path("out"))
     parser.add_argument("--at", type=float, default=1.0, help="share of each step's pace that has passed, 0 … 1")
+    parser.add_argument("--still", action="store_true", help="with motion off")
+    parser.add_argument("--colours", type=Depth, choices=tuple(Depth), default=Depth.FULL, help="of the terminal")
+    parser.add_argument("--size", action="append", type=_size, help="columns×lines (repeatable); three by default")
+    parser.add_argument("--sheet", type=int, default=0, metavar="N", help="one picture a size, N steps a row")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     source = open_recording(options.replay)
     for name in options.scene or [scene.id for scene in all_scenes()]:
         m = default_measurement(source, find_scene(name))
-        for size in SIZES:
-            for step, canvas in screens(source, all_scenes(), m, size, options.at).items():
+        for size in options.size or SIZES:
+            made = screens(source, all_scenes(), m, size, options.at, motion=not options.still)
+            if options.sheet:
+                del made["start"]
+                path = options.out / f"{name}-{size[0]}x{size[1]}.png"
+                path.write_bytes(sheet(list(made.values()), options.colours, options.sheet))
+                continue
+            for step, canvas in made.items():
                 path = options.out / f"{name}-{step}-{size[0]}x{size[1]}.png"
-                path.write_bytes(png(canvas))
+                path.write_bytes(png(canvas, options.colours))
                 path.with_suffix(".txt").write_text(f"{canvas}\n", encoding="utf-8")
     return 0
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
+    return int(width), int(height)
 
 
 def default_measurement(source: Source, scene: Scene, chosen: Mapping[str, str] | None = None) -> Measurement:
