@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from gpu_explain.scenes.base import Claim, Measurement, Nature, expectation, law
+from gpu_explain.scenes.base import Claim, Measurement, expectation, law
+from gpu_explain.scenes.base.traced import blocks_stay, when_alone
 
 
 def claims(m: Measurement) -> tuple[Claim, ...]:
     """Every claim of the scene over a complete measurement."""
     return (*_places(m), *_inside(m), *_order(m), *_flag(m), *_twins(m), *_smaller(m))
-
-
-def _alone(m: Measurement) -> Nature:
-    """What other work on the GPU can break is a law only without it."""
-    return Nature.EXPECTATION if m.neighbours else Nature.LAW
 
 
 def _places(m: Measurement) -> tuple[Claim, ...]:
@@ -34,7 +30,7 @@ def _places(m: Measurement) -> tuple[Claim, ...]:
         Claim(
             "all-places-filled",
             "While there are blocks, every place has one",
-            _alone(m),
+            when_alone(m),
             trace.peak,
             expected,
             expected,
@@ -79,7 +75,7 @@ def _inside(m: Measurement) -> tuple[Claim, ...]:
         Claim(
             "warps-stay-with-their-block",
             "All warps of a block run on the block's SM",
-            _alone(m),
+            when_alone(m),
             int(m.number("grid.astray")),
             None,
             0,
@@ -137,19 +133,7 @@ def _order(m: Measurement) -> tuple[Claim, ...]:
             inputs=("launch",),
             source="kernels/trace.py",
         ),
-        Claim(
-            "blocks-stay",
-            "A block ends on the SM it started on",
-            _alone(m),
-            trace.moved,
-            None,
-            0,
-            "blocks",
-            "a resident block keeps its SM; only preemption by other work on the GPU can move it",
-            likely="another process preempted this one",
-            inputs=("launch",),
-            source="kernels/trace.py",
-        ),
+        blocks_stay(m, "launch"),
         expectation(
             "not-in-order",
             "Blocks do not start in the order of their numbers",
@@ -183,7 +167,7 @@ def _flag(m: Measurement) -> tuple[Claim, ...]:
         Claim(
             "who-fits-can-wait",
             "While the grid fits, every block sees the last block's flag in time",
-            _alone(m),
+            when_alone(m),
             int(m.number("flag.fits.timed_out")),
             None,
             0,

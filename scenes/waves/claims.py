@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from gpu_explain.scenes.base import Claim, Measurement, Nature, Series, expectation, law
+from gpu_explain.scenes.base import Claim, Measurement, Series, expectation, law
+from gpu_explain.scenes.base.traced import blocks_stay
 
 
 def claims(m: Measurement) -> tuple[Claim, ...]:
@@ -13,22 +14,9 @@ def claims(m: Measurement) -> tuple[Claim, ...]:
 
 
 def _residents(m: Measurement) -> tuple[Claim, ...]:
-    fits, more, launch = m.trace("fits"), m.trace("more"), m.trace("launch")
+    fits = m.trace("fits")
     residents, capacity = int(m.number("fit.residents")), int(m.number("fit.capacity"))
     stray = sum(peak != residents for peak in fits.peak_by_sm.values())
-    moved = Claim(
-        "blocks-stay",
-        "A block ends on the SM it started on",
-        Nature.EXPECTATION if m.neighbours else Nature.LAW,
-        fits.moved + more.moved + launch.moved,
-        None,
-        0,
-        "blocks",
-        "a resident block keeps its SM; only preemption by other work on the GPU can move it",
-        likely="another process preempted this one",
-        inputs=("fits", "more", "launch"),
-        source="kernels/trace.py",
-    )
     return (
         law(
             "residents-as-computed",
@@ -60,7 +48,7 @@ def _residents(m: Measurement) -> tuple[Claim, ...]:
             inputs=("fit.traced", "fit.residents"),
             source="kernels/blocks.py",
         ),
-        moved,
+        blocks_stay(m, "fits", "more", "launch"),
     )
 
 
