@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpu_explain import __version__
-from gpu_explain.scenes.base import Device, Neighbour, Problem, ProblemError
+from gpu_explain.scenes.base import Device, Neighbour, ProblemError
+from gpu_explain.scenes.base.problem import problem
 
 FAULTS = ("", "crash", "hang", "sticky", "slow", "garbage", "memory", "unopened")
 """What can go wrong: see :meth:`MadeUpSession.break_down`."""
@@ -36,7 +37,7 @@ class MadeUpSession:
         self._fault, self._once, self._garble = fault, once, garble
         self._tell: Callable[[str, float | None], None] | None = None
         if self._due("unopened"):
-            raise ProblemError(Problem("gpu-held", "The GPU cannot be opened", "another process holds it alone"))
+            raise ProblemError(problem("gpu-held", evidence="cuCtxCreate answered 46"))
 
     def listen(self, tell: Callable[[str, float | None], None] | None) -> None:
         self._tell = tell
@@ -58,10 +59,9 @@ class MadeUpSession:
             self._garble()
             time.sleep(3600)
         elif self._due("sticky"):
-            why = "CUDA error 700 (illegal memory access) poisons the whole session"
-            raise ProblemError(Problem("cuda-sticky", "A kernel touched memory that is not its own", why, sticky=True))
+            raise ProblemError(problem("illegal-access", doing="measuring", evidence="CUDA error 700"))
         elif self._due("memory"):
-            raise ProblemError(Problem("gpu-memory", "There is too little free GPU memory for this scene"))
+            raise ProblemError(problem("gpu-memory", doing="this scene", evidence="2 GB are free"))
         elif self._fault == "slow":
             for step in range(40):
                 time.sleep(0.05)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from gpu_explain.scenes.base import Problem
+from gpu_explain.scenes.base.problem import problem
 from gpu_explain.scenes.base.protocol import (
     Cancel,
     Failed,
@@ -32,7 +32,7 @@ from gpu_explain.scenes.base.protocol import (
 )
 from tests.unit.made_up import device, measurement
 
-STICKY = Problem("cuda-700", "A kernel read memory that is not its own", "error 700", "", sticky=True)
+STICKY = problem("illegal-access", doing="measuring", evidence="CUDA error 700")
 
 
 class Worker:
@@ -63,7 +63,7 @@ class Worker:
 
     def run(self) -> None:
         if self.fault == "unopened":
-            self.say(Failed(0, Problem("no-gpu", "The GPU cannot be opened", "it is held by others")))
+            self.say(Failed(0, problem("gpu-held", evidence="cuCtxCreate answered 46")))
             return
         if self.fault == "never-ready":
             time.sleep(60)
@@ -109,7 +109,7 @@ class Worker:
                 self.say(Failed(request.id, STICKY))
                 raise SystemExit
             case "refuse":
-                self.say(Failed(request.id, Problem("memory", "Too little memory is free")))
+                self.say(Failed(request.id, problem("gpu-memory", doing="this scene", evidence="2 GB are free")))
                 return []
             case "slow":
                 return self.work_slowly(request)
@@ -121,7 +121,7 @@ class Worker:
             for other in self.heard(0.05):
                 if isinstance(other, Cancel) and other.id != request.id:
                     continue
-                self.say(Failed(request.id, Problem("cancelled", "Cancelled")))
+                self.say(Failed(request.id, problem("cancelled")))
                 return [] if isinstance(other, Cancel) else [other]
             self.say(Progress(request.id, "still measuring"))
         return None

@@ -163,7 +163,7 @@ def test_a_failed_request_keeps_the_worker(open_source: Opener, tmp_path: Path) 
         ear.source.ask(SCENE, {})
         answer = ear.answer()
         assert isinstance(answer, Failed)
-        assert answer.problem.id == "memory"
+        assert answer.problem.id == "gpu-memory"
     assert len((tmp_path / "log").read_text().splitlines()) == 1
 
 
@@ -187,7 +187,7 @@ def test_a_lost_worker_is_replaced_and_the_request_asked_again(open_source: Open
         ("crash", "worker-died", "killed by SIGKILL"),
         ("exit", "worker-died", "exit code 3"),
         ("garbage", "worker-died", "no reply"),
-        ("sticky", "cuda-700", "not its own"),
+        ("sticky", "illegal-access", "not its own"),
         ("hang", "worker-hung", "in time"),
     ],
 )
@@ -233,7 +233,7 @@ def test_a_gpu_that_cannot_be_opened_fails_without_a_second_try(open_source: Ope
     assert ear.source.label == "LIVE · opening the GPU …"
     answer = ear.answer()
     assert isinstance(answer, Failed)
-    assert (answer.id, answer.problem.id) == (asked, "no-gpu")
+    assert (answer.id, answer.problem.id) == (asked, "gpu-held")
     assert ear.source.label == "LIVE · GPU not opened"
     assert len((tmp_path / "log").read_text().splitlines()) == 2
 
