@@ -22,19 +22,23 @@ class Depth(StrEnum):
     NONE = "none"
 
 
+GROUND_16 = "black"
+"""The ground where there are sixteen colours."""
+
+
 @cache
 def style(ink: Ink, depth: Depth) -> Style:
     """The style of an ink.
 
-    With full colour the ground is painted too, so that the palette's contrast holds on a light terminal
-    as well; with sixteen colours the terminal's own ground stays, since those colours are the user's.
-    Reverse video stands in for a background only where there is no colour at all.
+    The ground is painted too, so that the palette's contrast holds on a light terminal as well: bright yellow and
+    white words would be lost on one. Without colour the terminal's own ground and text stay, and reverse video
+    stands in for a background.
     """
     look = LOOKS[ink]
     if depth is Depth.FULL:
         return Style(color=look.fg or None, bgcolor=look.bg or GROUND, bold=look.bold)
     if depth is Depth.SIXTEEN:
-        return Style(color=look.fg16 or None, bgcolor=look.bg16 or None, bold=look.bold)
+        return Style(color=look.fg16 or None, bgcolor=look.bg16 or GROUND_16, bold=look.bold)
     return Style(bold=look.bold, dim=look.dim, reverse=look.reverse or bool(look.bg))
 
 
@@ -48,11 +52,16 @@ def depth_of(color_system: str | None, no_color: bool) -> Depth:
 ASCII = str.maketrans(
     {
         **dict.fromkeys("─━┄┈╌╶╴▔", "-"),
-        **dict.fromkeys("│┃┊┆╎▏▕❘", "|"),
+        **dict.fromkeys("│┃┊┆╎▏▕❘▐", "|"),
         **dict.fromkeys("┌┐└┘├┤┬┴┼╭╮╯╰╞╡╪", "+"),
-        **dict.fromkeys("█▉▊▋▌▐▀▄▙▟▛▜■▮▬", "#"),
-        **dict.fromkeys("▓▒▍▎▖▗▘▝▚▞◧", "%"),
-        **dict.fromkeys("░", ":"),
+        **dict.fromkeys("█▉▊▋▌▀▄▙▟▛▜■▮▬", "#"),
+        **dict.fromkeys("▓▍▎▖▗▘▝◧", "%"),
+        "▒": "=",
+        "░": ":",
+        "▚": "&",
+        "▞": "&",
+        "╱": "/",
+        "╲": "\\",
         **dict.fromkeys("▁▂▃", "_"),
         **dict.fromkeys("▅▆▇", "#"),
         **dict.fromkeys("·∙⋅•", "."),
@@ -61,7 +70,7 @@ ASCII = str.maketrans(
         "□": "=",
         "◇": "~",
         "◉": "@",
-        "◆": "*",
+        "◆": "x",
         "▪": "#",
         "▫": ".",
         "◌": "o",
@@ -78,6 +87,8 @@ ASCII = str.maketrans(
         "↑": "^",
         "↓": "v",
         "▲": "^",
+        "▴": "^",
+        "▾": "v",
         "▼": "v",
         "△": "^",
         "▽": "v",

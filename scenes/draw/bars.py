@@ -11,9 +11,11 @@ from gpu_explain.scenes.draw.ink import Ink
 
 LEFT_EIGHTHS = " ▏▎▍▌▋▊▉█"
 LOWER_EIGHTHS = " ▁▂▃▄▅▆▇█"
+FULL, DARK, MEDIUM, LIGHT, HATCHED = "█▓▒░▚"
+"""Fills that tell bars apart where there is no colour. Only :data:`FULL` has ends finer than a cell."""
 
 
-def bar(canvas: Canvas, x: int, y: int, cells: float, ink: Ink, fill: str = "█") -> int:
+def bar(canvas: Canvas, x: int, y: int, cells: float, ink: Ink, fill: str = FULL) -> int:
     """A horizontal bar ``cells`` long (in eighths of a cell); returns the column after it.
 
     Another ``fill`` than a full block tells bars apart without colour; it comes in whole cells.
@@ -21,7 +23,7 @@ def bar(canvas: Canvas, x: int, y: int, cells: float, ink: Ink, fill: str = "█
     """
     eighths = max(round(cells * 8), 1 if cells > 0 else 0)
     whole, rest = divmod(eighths, 8)
-    if fill != "█":
+    if fill != FULL:
         whole = max(round(cells), 1 if cells > 0 else 0)
         canvas.put(x, y, fill * whole, ink)
         return x + whole
@@ -47,7 +49,7 @@ class Bar:
     value: float
     text: str
     ink: Ink
-    fill: str = "█"
+    fill: str = FULL
 
 
 def labelled_bars(canvas: Canvas, box: Box, bars: Sequence[Bar], high: float, *, played: float = 1.0) -> int:

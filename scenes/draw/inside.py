@@ -11,6 +11,7 @@ from gpu_explain.scenes.draw.box import Box
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.scale import Scale, count_text, time_text
+from gpu_explain.scenes.draw.timeline import notch
 
 _SIDE = 8
 """Cells at the left of an SM's rows, for its number and the time at which they begin: as wide as the map's labels."""
@@ -34,10 +35,10 @@ def rows_of_blocks(
 ) -> None:
     """An SM's blocks in rows over time, with their numbers; the last row of the box is the time axis.
 
-    A row means "resident at the same time" and nothing else; shades only part a block from the next. A gap is drawn
-    where a place was free for a cell's time or longer: shorter ones would come and go with the rounding. Rows that do
-    not fit are left out around the chosen block's; blocks after ``now_ns``, which a line through the rows marks, are
-    drawn too, for the recording is complete.
+    A row means "resident at the same time" and nothing else; shades and notches only part a block from the next. A
+    gap is drawn where a place was free for a cell's time or longer: shorter ones would come and go with the rounding.
+    Rows that do not fit are left out around the chosen block's; blocks after ``now_ns``, which a line through the rows
+    marks, are drawn too, for the recording is complete.
     """
     cells = max(box.width - _SIDE - len(time_text(trace.span_ns)) - 1, 1)
     begin, end = window(trace, chosen, cells)
@@ -66,6 +67,8 @@ def rows_of_blocks(
             else:
                 canvas.put(left_x + here, y, _BAR * room_for, bar)
                 canvas.put(left_x + here, y, text, label)
+                if turn and left > 0:
+                    canvas.put(left_x + here, y, notch(7), bar)
             if not marked and here <= now_x - left_x < here + room_for:
                 marked = True
                 if now_x - left_x >= here + max(len(text), 1):  # never through a number

@@ -17,7 +17,7 @@ from gpu_explain.scenes.draw.ink import Ink
 
 _PLACE, _NAME, _VALUE = 8, 14, 15  # cells for where a rung lies, what it is called, how far it is
 _TIME = 9  # cells kept after the bars for how long each took
-_MOST_GAP = 4
+_MOST_GAP = 5
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Ladder:
-    """A ladder at one moment.
+    """A ladder at one moment: ``▸`` stands before the rung that is followed and behind a bar that still grows.
 
     Attributes:
         rungs: From near to far; the first is where the load starts.
@@ -68,6 +68,8 @@ def _rung(canvas: Canvas, x: int, y: int, rung: Rung, ladder: Ladder, width: int
     canvas.right(x + _PLACE, y, rung.place, Ink.DIM)
     canvas.put(x + _PLACE + 1, y, "─┼─", Ink.FAINT)
     left = x + _PLACE + 5
+    if chosen:
+        canvas.put(left - 1, y, "▸", Ink.TAIL)
     canvas.put(left, y, rung.name[:_NAME], Ink.STRONG if chosen else Ink.TEXT)
     canvas.right(left + _NAME + _VALUE - 2, y, f"● {_cycles(rung.cycles)} cycles", Ink.MEASURED)
     left += _NAME + _VALUE
@@ -81,6 +83,8 @@ def _rung(canvas: Canvas, x: int, y: int, rung: Rung, ladder: Ladder, width: int
         # A gap in the bar: what follows is longer than the axis.
         canvas.put(left + max(width - 4, 0), y, "╱╱", Ink.WARN)
         canvas.put(left + width, y, "▸", Ink.WARN)
+    elif length > 0:
+        canvas.put(end, y, "▸", ink)
 
 
 def _cycles(cycles: float) -> str:

@@ -10,7 +10,7 @@ from gpu_explain.scenes.draw.box import Box, legend, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.scale import count_text, time_text
-from gpu_explain.scenes.draw.timeline import LABEL, Lanes, residents_chart
+from gpu_explain.scenes.draw.timeline import BAR, LABEL, TAIL_BAR, Lanes, notch, residents_chart
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Launch:
         sms: SMs the launch could use; more than the trace saw when some stayed without a block.
         focus: The SM that is unfolded.
         focused: Whether the viewer's cursor is in the picture.
-        tail: Blocks drawn in the tail's ink.
+        tail: Blocks that keep the others waiting, which look different.
         marks_ns: Times to be marked on the axis, in ns.
         title, origin: The picture's title, and where it comes from.
         over: What is said right of the launch's end, where the time scale goes on.
@@ -101,11 +101,13 @@ def draw_launch(canvas: Canvas, box: Box, launch: Launch, *, rule: bool = False)
 def _legend(canvas: Canvas, room: Box, launch: Launch) -> None:
     """The last row: what the glyphs and inks mean."""
     holds = launch.lanes.residents
-    entries = [("▇", Ink.WORK, "blocks, from 0")]
+    entries = [(BAR, Ink.WORK, "blocks, from 0")]
     if _rounds(launch.lanes.trace, launch.tail):
-        entries = [("▇", Ink.WORK, "1st, 3rd … round"), ("▇", Ink.WORK_ALT, "2nd, 4th …")]
+        entries = [(BAR * 2, Ink.WORK, "a round of blocks"), (notch(8) + BAR, Ink.WORK_ALT, "the next")]
+        if not any(launch.lanes.parts_rounds(room, sm) for sm in launch.lanes.trace.sms):
+            entries = [(BAR, Ink.WORK, "blocks, in rounds too short to part")]
     if launch.tail:
-        entries.append(("▇", Ink.TAIL, "the last to end"))
+        entries.append((TAIL_BAR, Ink.TAIL, "the last to end"))
     if holds > 1:
         entries.append(("▇▃", Ink.DIM, f"height: full is {holds} on the SM"))
     entries.append(("·", Ink.DIM, "no block"))

@@ -9,19 +9,20 @@ from gpu_explain.scenes.base import Trace
 from gpu_explain.scenes.draw.box import Box, legend
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
-from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sm_map import (
+    FEWEST,
     FREE,
     FRESH,
     LABEL,
+    MOST,
     Layout,
     Painter,
     counters,
     draw_cells,
     full_bar,
     layout,
-    progress,
     running_chart,
+    running_text,
     sm_ids,
     time_bar,
 )
@@ -100,7 +101,8 @@ def _legend(panels: Sequence[Panel], cells: Layout, now: float) -> Entries:
         ends = {(counts[0], counts[-1]) for counts in ran}
         for panel, (least, *_, most) in ((p, c) for p, c in zip(over, ran, strict=True) if len(c) > 1):
             where = f" on {panel.heading}" if len(ends) > 1 else ""  # unlike maps have ends of their own
-            entries += [(str(most), Ink.LOOK, f"most{where}"), (str(least), Ink.DIM, "fewest")]
+            marks = (MOST, FEWEST) if len(str(most)) < cells.width else ("", "")
+            entries += [(f"{most}{marks[0]}", Ink.LOOK, f"most{where}"), (f"{least}{marks[1]}", Ink.DIM, "fewest")]
             if not where:
                 break
     return entries
@@ -111,13 +113,14 @@ def draw_running(canvas: Canvas, box: Box, panels: Sequence[Panel], now: float, 
 
     Nothing where the charts would be so low that a row stands for more than a quarter of the scale.
     """
-    rows = min(box.height // len(panels), 7)
+    rows = min(box.height // len(panels), 10)
     if rows < 5:
         return box.y
     top = max(panel.sms * panel.residents for panel in panels)
     for part, panel in zip(box.stack([rows] * len(panels)), panels, strict=True):
-        _, running, _ = progress(panel.trace, now)
-        canvas.put(part.x + LABEL, part.y, f"RUNNING  {panel.heading}: {count_text(running)} blocks", Ink.DIM)
+        canvas.put(
+            part.x + LABEL, part.y, f"RUNNING  {panel.heading}: {running_text(panel.trace, now)} blocks", Ink.DIM
+        )
         running_chart(canvas, part.inside(top=1), panel.trace, now, end, top)
     return box.y + rows * len(panels)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpu_explain.scenes.draw.bars import FULL
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.scale import Scale
@@ -19,12 +20,14 @@ class Piece:
         length: In the unit of the bar's scale.
         share: How much of it is there already, 0 … 1.
         ink: Its ink.
+        fill: What it is made of.
     """
 
     label: str
     length: float
     share: float
     ink: Ink
+    fill: str = FULL
 
 
 def draw_pieces(canvas: Canvas, x: int, y: int, scale: Scale, pieces: Sequence[Piece], *, labels: bool = True) -> int:
@@ -40,7 +43,7 @@ def draw_pieces(canvas: Canvas, x: int, y: int, scale: Scale, pieces: Sequence[P
         end = x + round(scale.at(at))
         cells = max(end - first - 1, 1)
         canvas.put(first, y, "┄" * cells, Ink.FAINT)
-        canvas.put(first, y, "█" * round(piece.share * cells), piece.ink)
+        canvas.put(first, y, piece.fill * round(piece.share * cells), piece.ink)
         if labels and len(piece.label) <= cells:
             canvas.put(first, y + 1, piece.label, piece.ink if piece.share > 0 else Ink.DIM)
     return end

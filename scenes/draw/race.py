@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import floor, log10
 
-from gpu_explain.scenes.draw.bars import LEFT_EIGHTHS
+from gpu_explain.scenes.draw.bars import FULL, LEFT_EIGHTHS
 from gpu_explain.scenes.draw.box import Box
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
@@ -32,12 +32,14 @@ class Leg:
         label: Written on the bar, shortened to what fits.
         start_ns, end_ns: From when to when, in ns since the common start.
         ink: One of the inks that have an ``ON_`` twin.
+        fill: What the bar is made of beside its label.
     """
 
     label: str
     start_ns: float
     end_ns: float
     ink: Ink
+    fill: str = FULL
 
 
 @dataclass(frozen=True)
@@ -127,12 +129,19 @@ def clock_text(ns: float, high_ns: float) -> str:
 
 
 def draw_leg(canvas: Canvas, left: int, y: int, scale: Scale, leg: Leg, now_ns: float) -> None:
-    """One leg as far as it has come: starts at a cell, ends at an eighth of one; never thinner than a sliver."""
+    """One leg as far as it has come: starts at a cell, ends at one or an eighth of one; never without a sliver."""
     if now_ns <= leg.start_ns:
         return
     # A cell is left free before any leg but the first, so that two of one ink read as two.
     first = round(scale.at(leg.start_ns)) + (1 if leg.start_ns > 0 else 0)
     reached = scale.at(min(leg.end_ns, now_ns))
+    if leg.fill != FULL:
+        cells = max(round(reached - first), 1)
+        canvas.put(left + first, y, leg.fill * cells, leg.ink)
+        if len(leg.label) + 4 <= cells:
+            # Cut out: on a solid ground it would part the bar.
+            canvas.put(left + first + 1, y, f" {leg.label} ", Ink.TEXT)
+        return
     eighths = max(round((reached - first) * 8), 1)
     whole, rest = divmod(eighths, 8)
     text = f" {leg.label}" if len(leg.label) + 1 <= whole else ""

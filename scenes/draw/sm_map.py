@@ -26,6 +26,8 @@ RUNNING, FRESH, FREE = "▇", "▒", "·"
 """A running block leaves a line of space above it, so that rows of cells stay apart."""
 _FULL = 7
 """Eighths of a cell that :data:`RUNNING` fills; a cell that is partly held is lower, never narrower than its row."""
+MOST, FEWEST = "▴", "▾"
+"""Behind the numbers of the SMs that ran the most and the fewest blocks."""
 
 Cell = Sequence[tuple[str, Ink]]
 Painter = Callable[[int, int], Cell]
@@ -152,7 +154,10 @@ def residents_painter(trace: Trace, residents: int, now_ns: float, fresh_ns: flo
 
 
 def totals_painter(trace: Trace) -> Painter:
-    """Cells that tell how many blocks the SM ran in all: as a number where it fits, else as a height."""
+    """Cells that tell how many blocks the SM ran in all: as a number where it fits, else as a height.
+
+    Where there is room the most and the fewest are marked behind their numbers, since ink alone would hide them.
+    """
     most = max(len(blocks) for blocks in trace.by_sm.values())
     least = min(len(blocks) for blocks in trace.by_sm.values())
 
@@ -164,6 +169,8 @@ def totals_painter(trace: Trace) -> Painter:
         text = str(count).rjust(min(width, len(str(most))))
         if len(text) > width:
             text = LOWER_EIGHTHS[min(max(round(count / most * 8), 1), 8)] * width
+        elif len(text) < width:
+            text += MOST if ink is Ink.LOOK else FEWEST if ink is Ink.DIM else ""
         return [(glyph, ink) for glyph in text.ljust(width)]
 
     return paint
@@ -242,6 +249,13 @@ def running_chart(canvas: Canvas, box: Box, trace: Trace, now_ns: float, end_ns:
     """Blocks running over time as an area, under a time bar of the same width; each cell the most in its time."""
     counts = _most_running(trace, _chart_cells(box, end_ns), end_ns)
     _area(canvas, box, counts, top, now_ns / max(end_ns, 1), Ink.WORK)
+
+
+def running_text(trace: Trace, now_ns: float) -> str:
+    """How many blocks run at a time; once the launch is over, how many did at most, since 0 would say nothing."""
+    if now_ns >= trace.span_ns:
+        return f"at most {count_text(trace.peak)}"
+    return count_text(progress(trace, now_ns)[1])
 
 
 def _chart_cells(box: Box, end_ns: float) -> int:

@@ -24,8 +24,17 @@ FULL = 7
 """Eighths of a cell that a full SM fills: the last eighth parts one lane from the next."""
 
 
-_TURNS = ((Ink.WORK, Ink.ON_WORK), (Ink.WORK_ALT, Ink.ON_WORK_ALT))
-_TAIL = (Ink.TAIL, Ink.ON_TAIL)
+BAR, TAIL_BAR = LOWER_EIGHTHS[FULL], "▓"
+"""A running block, and one that keeps all others waiting."""
+_ROUND_CELLS = 4
+"""Cells that a round of blocks takes at least where rounds are told apart."""
+_TURNS = ((BAR, Ink.WORK, Ink.ON_WORK), (BAR, Ink.WORK_ALT, Ink.ON_WORK_ALT))
+_TAIL = (TAIL_BAR, Ink.TAIL, Ink.TAIL)
+
+
+def notch(height: int) -> str:
+    """The cell in which something new begins, ``height`` eighths of a cell high: its left half stays free."""
+    return "▐" if height > 4 else "▗"
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,9 @@ class Lanes:
     def lane(
         self, canvas: Canvas, box: Box, y: int, sm: int, ink: Ink = Ink.DIM, *, turns: tuple[str, str] | None = None
     ) -> None:
-        """One SM in one row: height is blocks resident, the ink changes with each round of blocks.
+        """One SM in one row: height is blocks resident, ink changes and a notch is cut where a round of blocks begins.
+
+        Not where rounds are so short that hardly anything else would be seen (see :meth:`parts_rounds`).
 
         With ``turns`` rounds alternate between these two glyphs instead, so that they differ without colour too.
         """
@@ -60,6 +71,7 @@ class Lanes:
         scale = self.scale(box)
         cells = _filled(self.trace, sm, scale.cells, self.end_ns)
         played = scale.at(self.now_ns)
+        parted = turns is not None or self.parts_rounds(box, sm)
         for column in range(scale.cells):
             x = box.x + LABEL + column
             if column + 0.5 > played:
@@ -69,8 +81,13 @@ class Lanes:
                 canvas.put(x, y, "·", Ink.FAINT)
             else:
                 height = min(max(1, round(count / self.residents * FULL)), FULL)
-                glyph = turns[turn % 2] if turns else LOWER_EIGHTHS[height]
-                canvas.put(x, y, glyph, Ink.WORK_ALT if turn % 2 else Ink.WORK)
+                begins = parted and column > 0 and cells[column - 1][0] > 0 and cells[column - 1][1] < turn
+                glyph = turns[turn % 2] if turns else notch(height) if begins else LOWER_EIGHTHS[height]
+                canvas.put(x, y, glyph, Ink.WORK_ALT if parted and turn % 2 else Ink.WORK)
+
+    def parts_rounds(self, box: Box, sm: int) -> bool:
+        """Whether an SM's rounds of blocks are long enough on the screen to be told apart."""
+        return _parted(self.trace, sm, self.scale(box).cells, self.end_ns)
 
     def unfolded(
         self, canvas: Canvas, box: Box, sm: int, *, tail: frozenset[int] = frozenset(), ink: Ink = Ink.STRONG
@@ -78,7 +95,7 @@ class Lanes:
         """An SM's blocks in rows, with their numbers; returns the first free row.
 
         A row means nothing but "resident at the same time": which slot a block sat in is not recorded.
-        Blocks in ``tail`` are drawn in the tail's ink. When the rows do not fit, the last one says how many are hidden.
+        Blocks in ``tail`` look different. When the rows do not fit, the last one says how many are hidden.
         """
         scale = self.scale(box)
         rows = self.trace.rows(sm)
@@ -87,15 +104,15 @@ class Lanes:
         for index, row in enumerate(shown):
             y = box.y + index
             for turn, block in enumerate(row):
-                inks = _TAIL if block in tail else _TURNS[turn % 2]
-                self._block(canvas, box.x + LABEL, y, scale, block, inks)
+                look = _TAIL if block in tail else _TURNS[turn % 2]
+                self._block(canvas, box.x + LABEL, y, scale, block, look)
         y = box.y + len(shown)
         if len(shown) < len(rows) and y < box.bottom:
             canvas.put(box.x + LABEL, y, f"⋮ {len(rows) - len(shown)} more resident blocks", Ink.DIM)
             y += 1
         return y
 
-    def _block(self, canvas: Canvas, left: int, y: int, scale: Scale, block: int, inks: tuple[Ink, Ink]) -> None:
+    def _block(self, canvas: Canvas, left: int, y: int, scale: Scale, block: int, look: tuple[str, Ink, Ink]) -> None:
         """One block as a bar that begins with its number; the cell before the next bar stays free."""
         start, end = self.trace.start_ns[block], self.trace.end_ns[block]
         if start > self.now_ns:
@@ -103,12 +120,14 @@ class Lanes:
         first = round(scale.at(start))
         last = max(round(scale.at(min(end, self.now_ns))), first + 1)
         room = last - first - (1 if end <= self.now_ns and last - first > 2 else 0)
+        fill, bar, label = look
+        kept = 0 if fill == BAR else 2
         for text in (f" block {count_text(block)} ", f" {count_text(block)} ", f"{block}", ""):
-            if len(text) <= room:
+            if len(text) <= room - kept:
                 break
-        bar, label = inks
-        canvas.put(left + first, y, LOWER_EIGHTHS[FULL] * room, bar)
-        canvas.put(left + first, y, text, label)
+        canvas.put(left + first, y, fill * room, bar)
+        # A label is cut out of a bar that is not solid: on a solid ground it would part it.
+        canvas.put(left + first + kept // 2, y, text, label)
 
     def axis(self, canvas: Canvas, box: Box, y: int, marks: Sequence[float] = ()) -> None:
         """The time axis under the lanes: start, marks, end; ``▲`` stands at the time played."""
@@ -149,6 +168,14 @@ def _filled(trace: Trace, sm: int, cells: int, end_ns: float) -> tuple[tuple[int
                 counts[cell] += 1
                 turns[cell] = max(turns[cell], turn)
     return tuple(zip(counts, turns, strict=True))
+
+
+@lru_cache(maxsize=4096)
+def _parted(trace: Trace, sm: int, cells: int, end_ns: float) -> bool:
+    """Whether an SM's rounds take as many cells each as it takes to tell them apart."""
+    filled = _filled(trace, sm, cells, end_ns)
+    rounds = max((turn for _, turn in filled), default=0) + 1
+    return sum(count > 0 for count, _ in filled) >= _ROUND_CELLS * rounds
 
 
 @lru_cache(maxsize=64)

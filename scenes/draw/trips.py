@@ -29,12 +29,15 @@ class Trip:
         reads: True from memory to the chip, False from the chip to memory.
         ink: Of its path.
         note: A few words at its path's right.
+        fill: What of the array has been read or written. Not as high as the cell, or arrays one under the other would
+            look like one.
     """
 
     array: str
     reads: bool
     ink: Ink
     note: str = ""
+    fill: str = "▆"
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ def draw_journey(
             ink = trip.ink if share > 0 else Ink.FAINT
             canvas.put(box.x, y, trip.array.rjust(label), trip.ink if share > 0 else Ink.DIM)
             there = trip.reads and (share > 0 or trip.array not in written)
-            _array(canvas, left, y, memory, share, ink, there=there)
+            _array(canvas, left, y, memory, share, ink, trip.fill, there=there)
             _path(canvas, path, y, share, trip, ink)
             if notes and share > 0:
                 canvas.put(path.right + kernel + 2, y, trip.note, trip.ink)
@@ -112,14 +115,13 @@ def draw_journey(
     return y
 
 
-def _array(canvas: Canvas, x: int, y: int, cells: int, share: float, ink: Ink, *, there: bool) -> None:
-    """The array in memory: shaded where it is there to be read, solid as far as it was read or written."""
+def _array(canvas: Canvas, x: int, y: int, cells: int, share: float, ink: Ink, fill: str, *, there: bool) -> None:
+    """The array in memory: shaded where it is there to be read, filled as far as it was read or written."""
     canvas.put(x, y, "▕", Ink.DIM)
     canvas.put(x + 1 + cells, y, "▏", Ink.DIM)
     if there:
         canvas.put(x + 1, y, "░" * cells, Ink.DIM if share <= 0 else ink)
-    # Not as high as the cell, or arrays one under the other would look like one.
-    canvas.put(x + 1, y, "▆" * round(share * cells), ink)
+    canvas.put(x + 1, y, fill * round(share * cells), ink)
 
 
 def _path(canvas: Canvas, path: Box, y: int, share: float, trip: Trip, ink: Ink) -> None:

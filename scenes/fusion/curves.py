@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import log2
 
 from gpu_explain.scenes.base import Measurement, Series, number_text
-from gpu_explain.scenes.draw.bars import Bar
+from gpu_explain.scenes.draw.bars import FULL, MEDIUM, Bar, bar, labelled_bars
 from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.plot import Plot, Tick, stair_range
 from gpu_explain.scenes.draw.sizes import size_text
-from gpu_explain.scenes.fusion.inks import GPU_CLOCK, HOST_CLOCK, IN_L2, IN_MEMORY
+from gpu_explain.scenes.fusion.inks import FILLS, GPU_CLOCK, HOST_CLOCK, IN_L2, IN_MEMORY
 from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, WELL_INSIDE, WELL_OUTSIDE, share_text
 from gpu_explain.scenes.fusion.parameters import NAMES, about
-from gpu_explain.scenes.fusion.textures import FULL, LIGHT, MEDIUM, textured_bar, textured_bars
 
 Point = tuple[float, float]
 Curve = tuple[Sequence[Point], Ink, str]
@@ -261,7 +261,7 @@ def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
         canvas.put(room.x + 10, y, share_text(part), Ink.DIM)
         canvas.put(left + width, y, "┊", Ink.DIM)
         ratio = behind.y[at] / flushed.y[at]
-        textured_bar(canvas, left, y, min(ratio, 1.08) * drawn * width, *_found(behind.y[at], flushed.y[at]))
+        bar(canvas, left, y, min(ratio, 1.08) * drawn * width, *_found(behind.y[at], flushed.y[at]))
         if drawn >= 1:
             canvas.put(left + int(1.08 * width) + 2, y, f"{ratio * 100:.0f} %", Ink.STRONG)
             if said:
@@ -302,17 +302,18 @@ def _gain(m: Measurement, canvas: Canvas, box: Box, share: float) -> int:
     room = titled(canvas, box, "WHAT FUSION WINS THERE", "● time of eager ÷ Triton, a and b from memory", rule=True)
     gains = [e / f for e, f in zip(eager.y, fused.y, strict=True)]
     bars = [
-        (Bar(f"{share_text(part):>8}".ljust(16), gain, f"{gain:.2f} ×", _found(b, f)[0]), _found(b, f)[1])
+        Bar(f"{share_text(part):>8}".ljust(16), gain, f"{gain:.2f} ×", *_found(b, f))
         for part, gain, b, f in zip(eager.x, gains, behind.y, flushed.y, strict=True)
     ]
     allow = EAGER_TRIPS / FUSED_TRIPS
     text = f"{allow:.2f} × = {EAGER_TRIPS}/{FUSED_TRIPS}"
-    bars.append((Bar("   bytes allow".ljust(16), allow, text, Ink.COMPUTED), LIGHT))
+    bars.append(Bar("   bytes allow".ljust(16), allow, text, Ink.COMPUTED, FILLS[Ink.COMPUTED]))
     high = max(*gains, allow)
-    longest = max(len(one.text) for one, _ in bars)
-    for at, (one, glyph) in enumerate(bars):
+    longest = max(len(one.text) for one in bars)
+    apart = 2 if box.height >= 2 * len(bars) + 4 else 1
+    for at, one in enumerate(bars):
         drawn = _in_turn(share, at, len(bars))
         # The room for the longest text is kept for each, so that all bars have one scale.
-        wide = Bar(one.label, one.value * drawn, (one.text if drawn >= 1 else "").ljust(longest), one.ink)
-        textured_bars(canvas, Box(room.x, room.y + at, room.width, 1), [(wide, glyph)], high)
-    return room.y + len(bars)
+        wide = replace(one, value=one.value * drawn, text=(one.text if drawn >= 1 else "").ljust(longest))
+        labelled_bars(canvas, Box(room.x, room.y + at * apart, room.width, 1), [wide], high)
+    return room.y + (len(bars) - 1) * apart + 1

@@ -6,7 +6,7 @@ from math import inf
 
 from gpu_explain.scenes.base import Measurement, number_text
 from gpu_explain.scenes.draw.bars import Bar, labelled_bars
-from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
+from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled, wrap
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.pieces import Piece, draw_pieces
@@ -15,7 +15,7 @@ from gpu_explain.scenes.draw.scale import Scale
 from gpu_explain.scenes.draw.trips import Journey, Stop, Trip, draw_journey
 from gpu_explain.scenes.fusion.claims import rival
 from gpu_explain.scenes.fusion.curves import speedups
-from gpu_explain.scenes.fusion.inks import EAGER, FUSED, OTHER
+from gpu_explain.scenes.fusion.inks import EAGER, FILLS, FUSED, OTHER
 from gpu_explain.scenes.fusion.kernel_names import does, numbered, short_name
 from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, ITEM
 from gpu_explain.scenes.fusion.parameters import NAMES, about
@@ -55,8 +55,9 @@ def _journey(m: Measurement, name: str, now: float = inf) -> Journey:
         return Journey((Stop("add, relu", trips, 0.0, whole),))
     add_end, _ = _eager_stops(m)
     note = "┐ 2 of 5 trips" if now > add_end else "only for relu"
-    add = (Trip("a", True, EAGER), Trip("b", True, EAGER), Trip("tmp", False, Ink.LOOK, note))
-    relu = (Trip("tmp", True, Ink.LOOK, "┘ only for tmp"), Trip("c", False, EAGER))
+    tmp = FILLS[Ink.LOOK]
+    add = (Trip("a", True, EAGER), Trip("b", True, EAGER), Trip("tmp", False, Ink.LOOK, note, tmp))
+    relu = (Trip("tmp", True, Ink.LOOK, "┘ only for tmp", tmp), Trip("c", False, EAGER))
     return Journey((Stop("add", add, 0.0, add_end), Stop("relu", relu, add_end, whole)))
 
 
@@ -91,7 +92,7 @@ def trips(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
         y += 2
     y = min(y, room.bottom - 1)
     key = [("─▶", Ink.TEXT, "read"), ("◀─", Ink.TEXT, "written"), ("░", Ink.TEXT, "not read yet")]
-    legend(canvas, room.x, y, [*key, ("▆", Ink.LOOK, "tmp = a + b")], room.right)
+    legend(canvas, room.x, y, [*key, (FILLS[Ink.LOOK], Ink.LOOK, "tmp = a + b")], room.right)
     y = _more_on_trips(m, canvas, Box(box.x, y + 2, box.width, max(box.bottom - y - 2, 0)), me, now)
     if now >= end:
         trip = f"{EAGER_TRIPS - FUSED_TRIPS} × {number_text(array)} {unit}"
@@ -131,7 +132,9 @@ def _bytes_by_trip(m: Measurement, canvas: Canvas, box: Box, me: str, now: float
         journey = _journey(m, name)
         canvas.put(room.x, y, NAMES[name], Ink.TEXT)
         pieces = [
-            Piece(f"{'read' if trip.reads else 'write'} {trip.array}", array, stop.share(now), trip.ink)
+            Piece(
+                f"{'read' if trip.reads else 'write'} {trip.array}", array, stop.share(now), trip.ink, FILLS[trip.ink]
+            )
             for stop in journey.stops
             for trip in stop.trips
         ]
@@ -145,8 +148,8 @@ def _memory_asked_for(m: Measurement, canvas: Canvas, box: Box, other: str) -> i
     """That tmp really exists: what each entrant asked the allocator for. Returns the first free row."""
     room = titled(canvas, box, "MEMORY ALLOCATED DURING THE CALL", "● counted by torch's allocator", rule=True)
     bars = [
-        Bar(NAMES[name].ljust(13), m.number(f"memory.{name}"), f"{m.quantity(f'memory.{name}').text} = {what}", ink)
-        for name, what, ink in (("eager", "tmp + c", EAGER), (other, "c", FUSED))
+        _bar(name, m.number(f"memory.{name}"), f"{m.quantity(f'memory.{name}').text} = {what}")
+        for name, what in (("eager", "tmp + c"), (other, "c"))
     ]
     return labelled_bars(canvas, room, bars, m.number("memory.eager"))
 
@@ -157,9 +160,9 @@ def _race_lane(m: Measurement, name: str, me: str, end_ns: float) -> Lane:
     whole = _ns(m, f"time.{name}")
     if name == "eager":
         add_end, _ = _eager_stops(m)
-        legs: tuple[Leg, ...] = (Leg("add", 0.0, add_end, EAGER), Leg("relu", add_end, whole, EAGER))
+        legs: tuple[Leg, ...] = (_leg("add", 0.0, add_end, EAGER), _leg("relu", add_end, whole, EAGER))
     else:
-        legs = (Leg("add, relu", 0.0, whole, FUSED if name == me else OTHER),)
+        legs = (_leg("add, relu", 0.0, whole, FUSED if name == me else OTHER),)
     return Lane(
         NAMES[name],
         legs,
@@ -203,8 +206,8 @@ def _in_order(m: Measurement, what: str, me: str) -> list[str]:
 
 def _key(names: list[str], me: str) -> list[tuple[str, Ink, str]]:
     """What the three inks of lanes mean."""
-    key = [("█", EAGER, "eager: 2 kernels"), ("█", FUSED, f"{NAMES[me]}, chosen: 1 kernel")]
-    return [*key, ("█", OTHER, "others: 1 kernel")] if len(names) > 2 else key
+    key = [(FILLS[EAGER], EAGER, "eager: 2 kernels"), (FILLS[FUSED], FUSED, f"{NAMES[me]}, chosen: 1 kernel")]
+    return [*key, (FILLS[OTHER], OTHER, "others: 1 kernel")] if len(names) > 2 else key
 
 
 def _verdict(m: Measurement, me: str) -> tuple[str, str]:
@@ -230,7 +233,7 @@ def _bytes_moved(m: Measurement, canvas: Canvas, box: Box, me: str, now: float) 
     bars = []
     for name in ("eager", me):
         moved = _journey(m, name).travelled(now) * array
-        bars.append(Bar(NAMES[name].ljust(13), moved, f"{number_text(moved)} {unit}", _ink(name)))
+        bars.append(_bar(name, moved, f"{number_text(moved)} {unit}"))
     return labelled_bars(canvas, room, bars, EAGER_TRIPS * array)
 
 
@@ -242,12 +245,18 @@ def _bytes_a_second(m: Measurement, canvas: Canvas, box: Box, me: str, share: fl
         name: trips * ITEM * n / m.number(f"time.{name}") / 1e3
         for name, trips in (("eager", EAGER_TRIPS), (me, FUSED_TRIPS))
     }
-    bars = [Bar(NAMES[name].ljust(13), rate, f"{number_text(rate)} GB/s", _ink(name)) for name, rate in rates.items()]
+    bars = [_bar(name, rate, f"{number_text(rate)} GB/s") for name, rate in rates.items()]
     return labelled_bars(canvas, room, bars, max(rates.values()), played=share)
 
 
-def _ink(name: str) -> Ink:
-    return EAGER if name == "eager" else FUSED
+def _bar(name: str, value: float, text: str) -> Bar:
+    """A bar of eager or of the fused entrant it races against."""
+    ink = EAGER if name == "eager" else FUSED
+    return Bar(NAMES[name].ljust(13), value, text, ink, FILLS[ink])
+
+
+def _leg(label: str, start_ns: float, end_ns: float, ink: Ink) -> Leg:
+    return Leg(label, start_ns, end_ns, ink, FILLS[ink])
 
 
 def kernels(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) -> None:
@@ -297,8 +306,18 @@ def kernels(m: Measurement, canvas: Canvas, box: Box, share: float, previous: st
         remark = _other_clock(m)
         clamp = " torch's relu is a clamp at 0." if "clamp" in m.capture("ran.eager").text else ""
         y = paragraph(canvas, Box(room.x, y, room.width, 2), remark + clamp, Ink.DIM) + gap
+    _more_on_kernels(m, canvas, Box(box.x, y, box.width, max(box.bottom - y, 0)), names, share)
+
+
+def _more_on_kernels(m: Measurement, canvas: Canvas, box: Box, names: list[str], share: float) -> None:
+    """How many kernels each ran, and where there is room the trips that go with them."""
+    said = _counted(m, names)
     if share >= 1:
-        paragraph(canvas, Box(room.x, y, room.width, max(room.bottom - y, 0)), _counted(m, names), Ink.LOOK)
+        paragraph(canvas, box.inside(left=1, right=1), said, Ink.LOOK)
+    rows = len(wrap(said, box.width - 2)) + 1
+    if box.height >= rows + 8:
+        below = Box(box.x, box.y + rows, box.width, 7)
+        _bytes_by_trip(m, canvas, below, rival(m), share * race_end_ns(m))
 
 
 def _other_clock(m: Measurement) -> str:
@@ -332,7 +351,7 @@ def _recorded_lane(m: Measurement, name: str, me: str, end: float, width: int, l
     full = m.capture(f"ran.{name}").text.splitlines()
     ink = EAGER if name == "eager" else FUSED if name == me else OTHER
     legs = tuple(
-        Leg(f"{at + 1}  {does(kernel)}", x * 1e3, (x + y) * 1e3, ink)
+        _leg(f"{at + 1}  {does(kernel)}", x * 1e3, (x + y) * 1e3, ink)
         for at, (x, y, kernel) in enumerate(zip(ran.x, ran.y, full, strict=True))
     )
     below = tuple(

@@ -15,10 +15,9 @@ from gpu_explain.scenes.draw.race import clock_text
 from gpu_explain.scenes.draw.scale import Scale
 from gpu_explain.scenes.fusion.claims import rival
 from gpu_explain.scenes.fusion.curves import BOTH, draw_curves, n_range, plot_over_n
-from gpu_explain.scenes.fusion.inks import EAGER, FUSED, OTHER
+from gpu_explain.scenes.fusion.inks import EAGER, FILLS, FUSED, OTHER
 from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, ITEM
 from gpu_explain.scenes.fusion.parameters import NAMES, about
-from gpu_explain.scenes.fusion.textures import DARK, FULL, LIGHT, MEDIUM, textured_bars
 
 GROUPS = (
     ("READS 2 ARRAYS, WRITES 1", "2r1w", (("add", "torch add"), ("triton", "Triton"), ("cuda", "CUDA"))),
@@ -41,21 +40,24 @@ def roof(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) 
     for title, mix, members in GROUPS:
         top = roofs[mix]
         canvas.put(room.x, y, title, Ink.DIM)
-        bars = [(Bar("roof".ljust(11), top, f"{number_text(top)}        ", Ink.COMPUTED), LIGHT)]
+        bars = [_bar("roof".ljust(11), top, f"{number_text(top)}        ", Ink.COMPUTED)]
         for name, label in members:
             value = m.number(f"roof.{name}")
-            ink, glyph = (EAGER, FULL) if name in ("add", "relu") else (FUSED, DARK) if name == me else (OTHER, MEDIUM)
+            ink = EAGER if name in ("add", "relu") else FUSED if name == me else OTHER
             text = f"{number_text(value)} = {value / top * 100:.0f} %".ljust(13)
-            bars.append((Bar(label.ljust(11), value, text, ink), glyph))
-        y = textured_bars(canvas, Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0)), bars, high, played=share)
+            bars.append(_bar(label.ljust(11), value, text, ink))
+        y = labelled_bars(canvas, Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0)), bars, high, played=share)
         y += gap
     if y < room.bottom:
         key = [
-            (LIGHT, Ink.COMPUTED, "roof: best of 3 kernels that only move"),
-            (FULL, EAGER, "eager"),
-            (DARK, FUSED, NAMES[me]),
+            (FILLS[ink], ink, name)
+            for ink, name in (
+                (Ink.COMPUTED, "roof: best of 3 kernels that only move"),
+                (EAGER, "eager"),
+                (FUSED, NAMES[me]),
+                (OTHER, NAMES["cuda" if me == "triton" else "triton"]),
+            )
         ]
-        key.append((MEDIUM, OTHER, NAMES["cuda" if me == "triton" else "triton"]))
         legend(canvas, room.x, y, key, room.right)
         y += 1 + gap
     if room.bottom - y >= 6:
@@ -70,6 +72,10 @@ def roof(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) 
     y += lines + 1
     if box.bottom - y >= 14 and m.has("gpu.eager"):
         _reached(m, canvas, Box(box.x, y, box.width, box.bottom - y), share)
+
+
+def _bar(label: str, value: float, text: str, ink: Ink) -> Bar:
+    return Bar(label, value, text, ink, FILLS[ink])
 
 
 def _shown(m: Measurement) -> str:
@@ -96,8 +102,8 @@ def _speed_up(m: Measurement, canvas: Canvas, box: Box, share: float) -> int:
     speed, allowed, trips = m.number("roof.speedup"), m.number("roof.expected"), EAGER_TRIPS / FUSED_TRIPS
     bars = [
         Bar("● measured", speed, f"{speed:.2f} ×", Ink.MEASURED),
-        Bar("○ roofs allow", allowed, f"{allowed:.2f} × = (3/{two} + 2/{one}) ÷ (3/{two})", Ink.COMPUTED),
-        Bar("○ trips allow", trips, f"{trips:.2f} × = {EAGER_TRIPS} ÷ {FUSED_TRIPS}", Ink.COMPUTED),
+        _bar("○ roofs allow", allowed, f"{allowed:.2f} × = (3/{two} + 2/{one}) ÷ (3/{two})", Ink.COMPUTED),
+        _bar("○ trips allow", trips, f"{trips:.2f} × = {EAGER_TRIPS} ÷ {FUSED_TRIPS}", Ink.COMPUTED),
     ]
     return labelled_bars(canvas, room, bars, max(speed, allowed, trips), played=share)
 
@@ -119,7 +125,7 @@ def _trips_in_time(m: Measurement, canvas: Canvas, box: Box, me: str, share: flo
         pieces, begun = [], 0.0
         for (_, array_name), us in zip(parts, times[name], strict=True):
             ink = Ink.LOOK if array_name == "tmp" else EAGER if name == "eager" else FUSED
-            pieces.append(Piece(array_name, us, min(max((share * whole - begun) / us, 0.0), 1.0), ink))
+            pieces.append(Piece(array_name, us, min(max((share * whole - begun) / us, 0.0), 1.0), ink, FILLS[ink]))
             begun += us
         canvas.put(room.x, y, NAMES[name], Ink.TEXT)
         end = draw_pieces(canvas, room.x + label, y, scale, pieces)

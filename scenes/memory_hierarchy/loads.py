@@ -179,7 +179,10 @@ def _ring(
     if share >= 1:
         least, most = middle(series)
         text += f"; 8 loads in 10: {least:.0f} to {most:.0f} cycles"
-    canvas.right(box.right, box.y, text, Ink.TEXT)
+    # Over its heap, or another ring's heap may lie nearer to it.
+    first = next(cell for cell, count in enumerate(counts) if count)
+    start = min(columns.left + first * columns.wide, box.right - len(text))
+    canvas.put(max(start, box.x), box.y, text, Ink.TEXT)
 
 
 def middle(series: Series) -> tuple[float, float]:

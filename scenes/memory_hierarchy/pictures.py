@@ -70,8 +70,8 @@ def _ladder(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     room = titled(canvas, box, title, view.origin("● each alone; dot's path: a sketch"))
     canvas.put(room.x, room.y, f"t = {now:.0f} of {target:.0f} cycles", Ink.STRONG)
     entries = [
-        ("█", Ink.TAIL, "your load"),
-        ("█", Ink.WORK_ALT, "on its way"),
+        ("▸", Ink.TAIL, "your load"),
+        ("█▸", Ink.WORK_ALT, "on its way"),
         ("█", Ink.WORK, "back"),
         ("╱╱▸", Ink.WARN, "longer"),
     ]
@@ -152,7 +152,7 @@ def _others(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         canvas.put(left + number * each, y, short(level, halves="far" in here), Ink.STRONG)
     sources = tuple(dict.fromkeys(one.source for one in OTHERS))
     foot = 2 + (len(sources) + 1 if room.height >= 2 * len(rows) + len(sources) + 6 else 0)
-    gap = min(max((room.bottom - foot - y - 1) // len(rows) - 1, 0), 3)
+    gap = min(max((room.bottom - foot - y - 1) // len(rows) - 1, 0), 5)
     shown = round(played(m, view) * len(rows))
     for index, (name, cycles, ours) in enumerate(rows[: max(shown, 1)]):
         row, ink = y + 1 + index * (gap + 1), Ink.MEASURED if ours else Ink.PUBLISHED

@@ -50,11 +50,11 @@ def _ladder(m: Measurement) -> Words:
     called = "the host's memory" if level == "host" else called
     note = m.quantity(f"level.{level}").note.removeprefix("= ")
     asked = str(m.value("level"))
-    instead = "" if asked == level else " This GPU's L2 shows no far half, so the dot goes to the L2."
+    instead = "" if asked == level else " This GPU's L2 shows no far half, so your load goes to the L2."
     return Words(
-        "One thread asks for one number and waits for it. On screen a cycle of the SM lasts 10 ms, so you wait as the "
+        "One thread asks for one number and waits for it. Played, a cycle of the SM lasts 10 ms, so you wait as the "
         "thread does. All loads start together; a bar stops when its number is back." + instead,
-        f"Follow the dot: {called} is {cycles(m, f'level.{level}')} cycles away, {note} there and back. "
+        f"Follow your load: {called} is {cycles(m, f'level.{level}')} cycles away, {note} there and back. "
         f"If a cycle were a second, you would wait {as_seconds(m.number(f'level.{level}'))}.",
         tuple(f"level.{one}" for one in present(m)),
     )

@@ -54,6 +54,8 @@ def _first(canvas: Canvas, room: Box, trace: Trace) -> None:
         canvas.right(end, room.y + 2, str(trace.start_ns[block]), Ink.DIM)
 
 
+LATE, IN_ORDER = "◆", "•"
+"""A cell in which some block started out of order, and one in which none did."""
 _MARGIN = 9
 """Cells at the left of the chart for a time and its unit."""
 
@@ -63,8 +65,8 @@ def _draw_lateness(canvas: Canvas, box: Box, trace: Trace, now_ns: float) -> Non
     room = titled(canvas, box, "HOW LATE EACH BLOCK STARTED, AFTER ONE WITH A HIGHER NUMBER", "0: in order", rule=True)
     late, step = lateness_ns(trace), trace.step_ns
     entries = (
-        ("•", Ink.LOOK, "out of order"),
-        ("•", Ink.WORK_ALT, f"in order, or within {time_text(step)}: a step of the timer"),
+        (LATE, Ink.LOOK, "out of order"),
+        (IN_ORDER, Ink.WORK_ALT, f"in order, or within {time_text(step)}: a step of the timer"),
     )
     legend(canvas, room.x + _MARGIN, room.y, entries, room.right)
     latest = max(range(trace.blocks), key=lambda block: (late[block], -block))
@@ -84,8 +86,8 @@ def _draw_lateness(canvas: Canvas, box: Box, trace: Trace, now_ns: float) -> Non
     )
     for column, row, start_ns, is_late in _dots(trace, plot.area.width, plot.area.height, high):
         if start_ns <= now_ns:
-            ink = Ink.LOOK if is_late else Ink.WORK_ALT
-            canvas.put(plot.area.x + column, plot.area.bottom - 1 - row, "•", ink)
+            look = (LATE, Ink.LOOK) if is_late else (IN_ORDER, Ink.WORK_ALT)
+            canvas.put(plot.area.x + column, plot.area.bottom - 1 - row, *look)
     if late[latest] > step and trace.start_ns[latest] <= now_ns:
         before = min(range(latest + 1, trace.blocks), key=trace.start_ns.__getitem__)
         said = f"block {count_text(latest)} started {time_text(late[latest])} after block {count_text(before)}"

@@ -9,10 +9,12 @@ from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.map_race import Entries
 from gpu_explain.scenes.draw.scale import count_text, time_text
 from gpu_explain.scenes.draw.sm_map import (
+    FEWEST,
     FREE,
     FRESH,
     LABEL,
     LINE_LEGEND,
+    MOST,
     Layout,
     counters,
     draw_cells,
@@ -23,6 +25,7 @@ from gpu_explain.scenes.draw.sm_map import (
     queue_chart,
     residents_painter,
     running_chart,
+    running_text,
     sm_ids,
     time_bar,
     totals_painter,
@@ -124,7 +127,8 @@ def _fill_legend(trace: Trace, cells: Layout, residents: int, *, over: bool) -> 
     if most == least:
         each = "the block's SM" if trace.blocks == 1 else f"block{'s' * (most > 1)} on each SM that ran any"
         return ((f"{most}", Ink.WORK_ALT, each), none, name)
-    return ((f"{most}", Ink.LOOK, "most"), (f"{least}", Ink.DIM, "fewest"), none, name)
+    marks = (MOST, FEWEST) if len(str(most)) < cells.width else ("", "")
+    return ((f"{most}{marks[0]}", Ink.LOOK, "most"), (f"{least}{marks[1]}", Ink.DIM, "fewest"), none, name)
 
 
 def _sms(count: int) -> str:
@@ -156,7 +160,7 @@ def _charts_height(spare: int) -> int:
 
 def _charts(canvas: Canvas, box: Box, trace: Trace, capacity: int, now: float) -> None:
     """Blocks in line and blocks running over the time of the bar above."""
-    in_line, running, _ = progress(trace, now)
+    in_line = progress(trace, now)[0]
     queued = trace.peak < trace.blocks  # where nobody ever waits, the line is no curve worth drawing
     both = box.height >= 10 and queued
     top = box.height // 2 if both else box.height if queued else 0
@@ -166,7 +170,7 @@ def _charts(canvas: Canvas, box: Box, trace: Trace, capacity: int, now: float) -
         queue_chart(canvas, line.inside(top=1), trace, now, float(trace.span_ns))
     if not below.height:
         return
-    said = f"RUNNING  {count_text(running)} in {count_text(capacity)} places"
+    said = f"RUNNING  {running_text(trace, now)} in {count_text(capacity)} places"
     canvas.put(below.x + LABEL, below.y, said, Ink.DIM)
     running_chart(canvas, below.inside(top=1), trace, now, float(trace.span_ns), capacity)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gpu_explain.scenes.base import Measurement, Trace, View
 from gpu_explain.scenes.draw.bars import Bar, labelled_bars
@@ -87,6 +88,9 @@ def draw_flag(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     took_rows = len(bars) + 2 if room.height >= 28 else 0
     kept = 3 if room.height >= 28 else 2 if room.height >= 18 else 0  # for the sentence
     y = _race(m, view, canvas, room.inside(bottom=took_rows + kept), panels, entries)
+    charts = [replace(p, heading=f"launch of {count_text(p.trace.blocks)}") for p in panels]
+    below = Box(room.x, y, room.width, max(room.bottom - took_rows - kept - y, 0))
+    y = draw_running(canvas, below, charts, now, float(more.span_ns))
     if took_rows:
         part = titled(
             canvas, Box(box.x, y, box.width, took_rows), "UNTIL ALL BLOCKS ARE DONE", "shorter: faster", rule=True

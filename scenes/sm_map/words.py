@@ -185,7 +185,7 @@ def _twins(m: Measurement) -> Words:
     ratio = m.number("twin.ratio")
     same = 0.9 <= ratio <= 1.1
     look = (
-        f"Both maps fill and drain alike: {m.quantity('twin.CUDA.span').text} and "
+        f"Both are over at the same time: {m.quantity('twin.CUDA.span').text} and "
         f"{m.quantity('twin.Triton.span').text}."
         if same
         else f"Triton takes {ratio:.2f} times as long: {m.quantity('twin.Triton.span').text} against "

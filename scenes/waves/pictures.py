@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpu_explain.scenes.base import Cursor, Measurement, Pace, Trace, View, number_text
 from gpu_explain.scenes.draw.bars import Bar, labelled_bars
-from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled
+from gpu_explain.scenes.draw.box import Box, legend, paragraph, titled, wrap
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.launch import Launch, draw_launch
@@ -309,10 +310,14 @@ def _smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
             canvas, Box(room.x, y + 1, room.width, max(room.bottom - y - 1, 0)), bars, high, played=played
         )
         y += gap
-    if y + 2 < room.bottom and played >= 1:
+    if y + 2 < room.bottom:
         costs = ", ".join(f"{m.number(f'sms.{n}.step'):.2f} on {n}" for n in counts)
         said = f"One block more than fits costs one more block's time on every size: {costs} SMs, in block times."
-        paragraph(canvas, Box(room.x, y + 2, room.width, room.bottom - y - 2), said, Ink.LOOK)
+        below = Box(room.x, y + 2, room.width, room.bottom - y - 2)
+        if played >= 1:
+            paragraph(canvas, below, said, Ink.LOOK)
+        rows = len(wrap(said, room.width)) + 1
+        _same_stairs(m, canvas, Box(box.x, below.y + rows, box.width, below.height - rows), counts, played)
     if y < room.bottom:
         legend(
             canvas,
@@ -324,3 +329,43 @@ def _smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
             ],
             room.right,
         )
+
+
+_SIZES = (("●", Ink.A), ("◆", Ink.B), ("▴", Ink.C))
+"""How the launches on the smallest, the middle and the largest number of SMs look."""
+
+
+def _same_stairs(m: Measurement, canvas: Canvas, box: Box, counts: Sequence[int], played: float) -> None:
+    """Where there is room: the same times against blocks counted in full waves, in which all sizes jump alike."""
+    if box.height < 14 or len(counts) > len(_SIZES):
+        return
+    room = titled(
+        canvas, box, "THE SAME TIMES AGAINST BLOCKS COUNTED IN FULL WAVES", "blocks ÷ blocks that fit", rule=True
+    )
+    several = ("◉", Ink.STRONG, "several sizes")
+    key = [(glyph, ink, f"{sms} SMs") for (glyph, ink), sms in zip(_SIZES, counts, strict=False)]
+    legend(canvas, room.x, room.y, [*key, several], room.right)
+    curves = []
+    for sms in counts:
+        series, capacity = m.one_series(f"sms.{sms}"), m.number(f"sms.{sms}.capacity")
+        curves.append([(x / capacity, t) for x, t in zip(series.x, series.y, strict=True)])
+    high = max(t for curve in curves for _, t in curve)
+    reach = max(x for curve in curves for x, _ in curve)
+    first, second = (next(t for x, t in curves[-1] if x >= waves) for waves in (1, 2))
+    inner = room.inside(top=1)
+    step = max(second - first, high * 0.1)
+    plot = Plot(canvas, inner, (0, reach * 1.2), stair_range(first, step, high * 1.02, inner.height - 2))
+    plot.axes(
+        [Tick(k, str(k)) for k in range(int(reach) + 1)],
+        [Tick(0, "0"), *(Tick(t, f"{t:.0f} µs") for t in (first, second, curves[-1][-1][1]))],
+        "full waves",
+    )
+    seen = [[(x, t) for x, t in curve if x <= played * reach] for curve in curves]
+    for curve in seen:
+        plot.line(curve, Ink.FAINT)
+    taken: dict[tuple[int, int], int] = {}
+    for size, curve in enumerate(seen):
+        for x, t in curve:
+            cell = plot.column(x), plot.row(t)
+            other = taken.setdefault(cell, size) != size
+            plot.points([(x, t)], several[1] if other else _SIZES[size][1], several[0] if other else _SIZES[size][0])

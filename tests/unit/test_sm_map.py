@@ -446,7 +446,7 @@ def test_maps_of_unlike_launches_name_their_own_most_and_fewest() -> None:
         counts = [len(blocks) for blocks in m.trace(f"sms.{sms}.trace").by_sm.values()]
         ends[sms] = min(counts), max(counts)
     for sms, (least, most) in ends.items():
-        assert (f"{most} most on {sms} SMs   {least} fewest" in legend) == (least < most)
+        assert (f"{most}▴ most on {sms} SMs   {least}▾ fewest" in legend) == (least < most)
 
 
 def test_waves_differ_without_colour() -> None:
