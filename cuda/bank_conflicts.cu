@@ -50,6 +50,7 @@ extern "C" __global__ void bank_loads(unsigned *sums, long long stride, long lon
     for (unsigned w = threadIdx.x; w < 31 * (unsigned)stride + 32 * UNROLL; w += blockDim.x) {
         words[w] = w + 1;
     }
+    __syncthreads();
     const unsigned at = lane_address(words, stride);
     unsigned sum = load_rows<0>(at) & 0; // the code is fetched before anything counts
     __syncthreads();

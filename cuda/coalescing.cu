@@ -8,7 +8,8 @@
 // Which pieces were needed is not assumed: where there is room for it, every load puts down the very address that it
 // reads. kernels/coalescing.py counts the sectors in what was written.
 
-constexpr int LOADS = 8; // loads of a thread, all on their way before the first is used
+constexpr int LOADS = 16;   // of a thread
+constexpr int TOGETHER = 8; // of them are on their way before the first is used
 
 struct ThroughL1 {
     template <typename Word> __device__ static Word load(const Word *at) { return *at; }
@@ -34,58 +35,47 @@ __device__ __forceinline__ unsigned folded(uint4 word)
     return word.x ^ word.y ^ word.z ^ word.w;
 }
 
-// The exclusive or of `mine` over the block, for thread 0.
-__device__ __forceinline__ unsigned folded_over_block(unsigned mine)
-{
-    __shared__ unsigned all;
-    if (threadIdx.x == 0) {
-        all = 0;
-    }
-    __syncthreads();
-    for (int lanes = warpSize / 2; lanes > 0; lanes /= 2) {
-        mine ^= __shfl_xor_sync(~0u, mine, lanes);
-    }
-    if (threadIdx.x % warpSize == 0) {
-        atomicXor(&all, mine);
-    }
-    __syncthreads();
-    return all;
-}
-
 // Load i of the launch reads the word at byte (offset + i * stride) % window of `bytes`. Of the LOADS * blockDim.x
 // loads of a block, thread t makes loads t, t + blockDim.x, …: the lanes of a warp are neighbours in each.
-// stride, offset: bytes, multiples of the word. window: bytes, a power of two; it is read round and round. seen: the
-// exclusive or of all that a block has read, an entry a block. addresses: an entry a load, or null.
+// stride, offset: bytes, multiples of the word. window: bytes, a power of two up to 2^32; it is read round and round.
+// seen: the exclusive or of all that a warp has read, an entry a warp. addresses: an entry a load, or null.
 template <typename Word, typename Way>
 __device__ __forceinline__ void read_lanes(const char *bytes, unsigned *seen, long long stride, long long offset,
                                            long long window, long long *addresses)
 {
+    // Within the window 32 bits are enough, and what is left out above them would be left out anyway.
+    const unsigned inside = (unsigned)(window - 1), step = (unsigned)stride * blockDim.x;
     const long long first = (long long)blockIdx.x * blockDim.x * LOADS + threadIdx.x;
-    const long long begin = offset + first * stride, step = stride * blockDim.x;
-    const Word *at[LOADS];
-#pragma unroll
-    for (int k = 0; k < LOADS; ++k) {
-        at[k] = reinterpret_cast<const Word *>(bytes + ((begin + k * step) & (window - 1)));
-    }
-    if (addresses != nullptr) {
-#pragma unroll
-        for (int k = 0; k < LOADS; ++k) {
-            addresses[first + (long long)k * blockDim.x] = (long long)at[k];
-        }
-    }
-    Word word[LOADS];
-#pragma unroll
-    for (int k = 0; k < LOADS; ++k) {
-        word[k] = Way::load(at[k]);
-    }
+    const unsigned begin = (unsigned)(offset + first * stride);
     unsigned all = 0;
 #pragma unroll
-    for (int k = 0; k < LOADS; ++k) {
-        all ^= folded(word[k]);
+    for (int part = 0; part < LOADS; part += TOGETHER) {
+        const Word *at[TOGETHER];
+#pragma unroll
+        for (int k = 0; k < TOGETHER; ++k) {
+            at[k] = reinterpret_cast<const Word *>(bytes + ((begin + (part + k) * step) & inside));
+        }
+        if (addresses != nullptr) {
+#pragma unroll
+            for (int k = 0; k < TOGETHER; ++k) {
+                addresses[first + (long long)(part + k) * blockDim.x] = (long long)at[k];
+            }
+        }
+        Word word[TOGETHER];
+#pragma unroll
+        for (int k = 0; k < TOGETHER; ++k) {
+            word[k] = Way::load(at[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < TOGETHER; ++k) {
+            all ^= folded(word[k]);
+        }
     }
-    all = folded_over_block(all);
-    if (threadIdx.x == 0) {
-        seen[blockIdx.x] = all;
+    for (int lanes = warpSize / 2; lanes > 0; lanes /= 2) {
+        all ^= __shfl_xor_sync(~0u, all, lanes);
+    }
+    if (threadIdx.x % warpSize == 0) {
+        seen[(blockIdx.x * blockDim.x + threadIdx.x) / warpSize] = all;
     }
 }
 

@@ -25,12 +25,13 @@ PLACES = ("L2", "DRAM")
 SECTOR, LINE = 32, 128
 """Bytes of a sector and of a cache line, on every GPU since 2012."""
 THREADS = 256
-GRANULE = 8 * THREADS
+GRANULE = 16 * THREADS
 """Loads of a block; a launch makes a multiple of them."""
 LOADS = 1 << 24
 """Loads of all lanes together in a launch that is timed."""
 _MOST_LOADS = 1 << 30
 _MOST_STRIDE = 1 << 20
+_MOST_WINDOW = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -197,17 +198,19 @@ def _check(pattern: Pattern, *, loads: int, window: int) -> None:
     check_number("loads", loads, GRANULE, _MOST_LOADS)
     if loads % GRANULE:
         raise ValueError(f"loads: a multiple of {GRANULE} expected, got {loads}")
-    if window < LINE or window & (window - 1):
-        raise ValueError(f"window: a power of two of at least {LINE} expected, got {window}")
+    if not LINE <= window <= _MOST_WINDOW or window & (window - 1):
+        raise ValueError(f"window: a power of two from {LINE} to {_MOST_WINDOW} expected, got {window}")
 
 
 def _room(gpu: Session, window: int, loads: int) -> tuple[Any, Any]:
-    """The bytes that are read, random, and an entry for each block."""
+    """The bytes that are read, random, and an entry for each warp."""
     import torch
 
     bytes = gpu.scratch("the window", window)[:window]
     bytes.view(torch.int64).random_()
-    return bytes, torch.empty(loads // GRANULE, dtype=torch.int32, device=bytes.device)
+    return bytes, torch.empty(
+        loads // GRANULE * (THREADS // gpu.device.warp_size), dtype=torch.int32, device=bytes.device
+    )
 
 
 def _launch(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gpu_explain.kernels.session import Session
 
 FILE = "read_once.cu"
-THREADS = 256
+THREADS = 512
 WORDS = 4
 """Loads of a thread."""
 _WORD = 16

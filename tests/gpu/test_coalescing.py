@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from gpu_explain.kernels import coalescing
-from gpu_explain.kernels.coalescing import GRANULE, WIDTHS, Pattern, addresses, read, touched
+from gpu_explain.kernels.coalescing import GRANULE, THREADS, WIDTHS, Pattern, addresses, read, touched
 from gpu_explain.kernels.loader import load
 from gpu_explain.kernels.session import Session
 
+WARPS = THREADS // 32
 PATTERNS = [Pattern(w * s, w * o, w) for w in WIDTHS for s, o in ((1, 0), (1, 1), (2, 0), (3, 5), (32, 7), (0, 0))]
 PATTERNS += [Pattern(4 * s, 4, past_l1=True) for s in (1, 8, 33)]
 
@@ -26,7 +27,7 @@ def test_the_addresses_are_those_of_the_formula(gpu: Session, window: int) -> No
 
 @pytest.mark.sanitised
 def test_what_was_read_is_what_lay_there(gpu: Session) -> None:
-    """Every block's exclusive or, with guard bands that must not be seen or touched."""
+    """Every warp's exclusive or, with guard bands that must not be seen or touched."""
     import numpy as np
     import torch
 
@@ -34,19 +35,19 @@ def test_what_was_read_is_what_lay_there(gpu: Session) -> None:
     room = torch.randint(0, 256, (window + 2 * guard,), dtype=torch.uint8, device="cuda")
     kept = room.clone()
     bytes = room[guard : guard + window]
+    there = bytes.cpu().numpy()
     for pattern in PATTERNS:
-        seen = torch.full((loads // GRANULE + 64,), -7, dtype=torch.int32, device="cuda")
+        seen = torch.full((2 * WARPS + 64,), -7, dtype=torch.int32, device="cuda")
         coalescing._launch(gpu, pattern, bytes, seen, loads=loads, window=window)
         gpu.synchronise()
-        at = torch.tensor([pattern.address(i, window) for i in range(loads)], device="cuda")
-        read = bytes[at[:, None] + torch.arange(pattern.width, device="cuda")].cpu().numpy()
-        for block in range(loads // GRANULE):
-            mine = read[block * GRANULE : (block + 1) * GRANULE]
-            by_byte = [0, 0, 0, 0]
-            for place in range(pattern.width):
-                by_byte[place % 4] ^= int(np.bitwise_xor.reduce(mine[:, place]))
-            assert int(seen[block]) % 2**32 == sum(b << 8 * i for i, b in enumerate(by_byte)), (pattern, block)
-        assert (seen[loads // GRANULE :] == -7).all()
+        at = np.array([pattern.address(i, window) for i in range(loads)])
+        read = there[at[:, None] + np.arange(pattern.width)].reshape(2, -1, WARPS, 32, pattern.width)
+        by_byte = np.bitwise_xor.reduce(read, axis=(1, 3)).reshape(2 * WARPS, -1).astype(np.int64)
+        wanted = np.zeros(2 * WARPS, dtype=np.int64)
+        for place in range(pattern.width):
+            wanted ^= by_byte[:, place] << 8 * (place % 4)
+        assert (seen[: 2 * WARPS].cpu().numpy().astype(np.int64) % 2**32 == wanted).all(), pattern
+        assert (seen[2 * WARPS :] == -7).all()
     assert torch.equal(room, kept)
 
 
