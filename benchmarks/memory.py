@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 
-from benchmarks.compare import Contestant, Row, compare, heading, markdown, roof_gb_per_s
+from benchmarks.compare import Contestant, Figure, Row, compare, heading, markdown, roof_gb_per_s
 from gpu_explain.kernels.session import Session
 
 PUBLISHED_L2_GB_PER_S = 10_200.0
@@ -61,91 +61,138 @@ def one_pass(gpu: Session, n: int) -> Row:
     )
 
 
+def l2(gpu: Session) -> Row:
+    """The L2 read over and over by all SMs, each in an order of its own."""
+    from gpu_explain.kernels.bandwidth import GRANULE, read_footprints
+
+    found = read_footprints(gpu, footprints=(7 * 10**6 // GRANULE * GRANULE,), samples=9)
+    (first,) = next(iter(found.values()))
+    figures = []
+    for language, (read,) in found.items():
+        us = sorted(read.timing.samples_us)
+        clock = median(read.timing.clock_mhz)
+        figures.append(
+            Figure(language, median(us), us[len(us) // 5], us[-1 - len(us) // 5], "events", clock, ours=True)
+        )
+    published = PUBLISHED_L2_GB_PER_S if "H200" in gpu.device.name else 0.0
+    return Row(
+        f"read {first.footprint / 1e6:.1f} MB of the L2 over and over",
+        tuple(figures),
+        bytes=first.bytes,
+        roof=published,
+        roof_name="published for this card, gpu-benches",
+        wanted="0.9 of the published",
+    )
+
+
 def table(title: str, head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
     """A Markdown table under a title."""
     shown = [f"\n## {title}\n", f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     return "\n".join([*shown, *(f"| {' | '.join(map(str, line))} |" for line in lines)])
 
 
-def tables(gpu: Session) -> Iterator[str]:
-    """What is asked of memory and not compared with anyone: in cycles, ns and µs."""
-    from gpu_explain.kernels import bandwidth, bank_conflicts, chase, coalescing
-    from gpu_explain.kernels.ring import NODE_BYTES
+def banks(gpu: Session) -> str:
+    """Cycles of a load from shared memory by stride."""
+    from gpu_explain.kernels.bank_conflicts import measure
 
-    yield table(
-        "Shared memory, cycles a load step",
+    return table(
+        "Shared memory, cycles a load",
         ("stride (words)", "longest queue", "8 warps, independent", "1 warp, each waits"),
         (
             (one.stride, one.longest, f"{one.cycles:.2f}", f"{one.chain_cycles:.2f}")
-            for one in bank_conflicts.measure(gpu, (0, 1, 2, 3, 4, 7, 8, 16, 32, 33))
+            for one in measure(gpu, (0, 1, 2, 3, 4, 7, 8, 16, 32, 33))
         ),
     )
-    strides = (1, 2, 4, 8, 16, 32, 64)
-    near = coalescing.read(gpu, [coalescing.Pattern(4 * s, past_l1=True) for s in strides], place="L2")
-    far = coalescing.read(gpu, [coalescing.Pattern(4 * s) for s in strides], place="DRAM")
-    yield table(
-        f"Stride, {coalescing.LOADS} loads of 4 bytes",
+
+
+def strides(gpu: Session) -> str:
+    """Time by the distance of neighbouring lanes."""
+    from gpu_explain.kernels.coalescing import LOADS, Pattern, fetched_bytes, read
+
+    apart = (1, 2, 4, 8, 16, 32)
+    near = read(gpu, [Pattern(4 * s, past_l1=True) for s in apart], place="L2")
+    far = read(gpu, [Pattern(4 * s) for s in apart], place="DRAM")
+    return table(
+        f"Stride, {LOADS} loads of 4 bytes",
         ("stride (floats)", "sectors a warp", "L2: µs", "bytes moved a load", "DRAM: µs", "bytes moved a load"),
         (
             (s, n.touched[1], f"{n.timing.median_us:.1f}", f"{a:.1f}", f"{f.timing.median_us:.1f}", f"{b:.1f}")
-            for s, n, f, a, b in zip(
-                strides, near, far, coalescing.fetched_bytes(near), coalescing.fetched_bytes(far), strict=True
-            )
+            for s, n, f, a, b in zip(apart, near, far, fetched_bytes(near), fetched_bytes(far), strict=True)
         ),
     )
-    offsets = (0, 1, 2, 4, 8, 16)
-    ways = [(place, past) for place in coalescing.PLACES for past in (False, True)]
-    by_way = [
-        coalescing.read(gpu, [coalescing.Pattern(4, 4 * o, past_l1=past) for o in offsets], place=place)
-        for place, past in ways
-    ]
-    yield table(
+
+
+def offsets(gpu: Session) -> str:
+    """Time by where the first lane begins."""
+    from gpu_explain.kernels.coalescing import PLACES, Pattern, read
+
+    first = (0, 1, 2, 4, 8, 16)
+    ways = [(place, past) for place in PLACES for past in (False, True)]
+    by_way = [read(gpu, [Pattern(4, 4 * o, past_l1=past) for o in first], place=place) for place, past in ways]
+    return table(
         "Offset of the first lane, µs",
         ("offset (floats)", "sectors a warp", *(place + ", past L1" * past for place, past in ways)),
         (
             (offset, readings[0].touched[1], *(f"{one.timing.median_us:.1f}" for one in readings))
-            for offset, *readings in zip(offsets, *by_way, strict=True)
+            for offset, *readings in zip(first, *by_way, strict=True)
         ),
     )
-    yield table(
+
+
+def widths(gpu: Session) -> str:
+    """Rates by the bytes that a lane reads at a time."""
+    from gpu_explain.kernels.coalescing import PLACES, WIDTHS, Pattern, read
+
+    by_place = [read(gpu, [Pattern(w, 0, w) for w in WIDTHS], place=place) for place in PLACES]
+    return table(
         "Width of a load, lanes side by side, GB/s",
-        ("bytes", "L2", "DRAM"),
+        ("bytes", *PLACES),
         (
-            (a.pattern.width, *(f"{one.loads * one.pattern.width / one.us / 1e3:.0f}" for one in (a, b)))
-            for a, b in zip(
-                *(
-                    coalescing.read(gpu, [coalescing.Pattern(w, 0, w) for w in coalescing.WIDTHS], place=place)
-                    for place in ("L2", "DRAM")
-                ),
-                strict=True,
-            )
+            (width, *(f"{one.loads * width / one.us / 1e3:.0f}" for one in readings))
+            for width, *readings in zip(WIDTHS, *by_place, strict=True)
         ),
     )
-    l2 = gpu.device.l2_bytes
-    rings = {"L1": 64 << 10, "L2, a quarter of it": l2 // 4, "L2, three quarters": 3 * l2 // 4, "DRAM": 4 * l2}
-    chains = {
+
+
+def chains(gpu: Session) -> str:
+    """One step of a chain at every level, in cycles and in ns."""
+    from gpu_explain.kernels import chase
+    from gpu_explain.kernels.device import Nvml, uuid_of
+    from gpu_explain.kernels.ring import NODE_BYTES
+
+    l2_bytes = gpu.device.l2_bytes
+    rings = {
+        "L1": 1 << 16,
+        "L2, a quarter": l2_bytes // 4,
+        "L2, three quarters": 3 * l2_bytes // 4,
+        "DRAM": 4 * l2_bytes,
+    }
+    footprints = [size // NODE_BYTES * NODE_BYTES for size in rings.values()]
+    found = {
         "registers (add)": chase.add_chain(gpu),
         "shared memory": chase.shared_chase(gpu),
-        **dict(
-            zip(
-                rings,
-                chase.chase(gpu, footprints=[size // NODE_BYTES * NODE_BYTES for size in rings.values()]),
-                strict=True,
-            )
-        ),
+        **dict(zip(rings, chase.chase(gpu, footprints=footprints), strict=True)),
         "host, pinned": chase.host_chase(gpu),
     }
-    yield table(
-        "One step of a chain",
+    clocks = Nvml(uuid_of(gpu.ordinal)).clocks_mhz()
+    return table(
+        f"One step of a chain (NVML: {', '.join(f'{name} {mhz} MHz' for name, mhz in clocks.items())})",
         ("where", "cycles", "ns", "SM clock, MHz"),
         (
             (name, f"{median(one.cycles):.1f}", f"{median(one.ns):.1f}", f"{median(one.clock_mhz):.0f}")
-            for name, one in chains.items()
+            for name, one in found.items()
         ),
     )
-    sizes = [size // bandwidth.GRANULE * bandwidth.GRANULE for size in (128 << 10, 7 << 20, 14 << 20, l2 // 2, 4 * l2)]
-    by_language = bandwidth.read_footprints(gpu, footprints=sizes)
-    yield table(
+
+
+def footprints(gpu: Session) -> str:
+    """Rates by how much is read over and over."""
+    from gpu_explain.kernels.bandwidth import GRANULE, read_footprints
+
+    l2_bytes = gpu.device.l2_bytes
+    sizes = (128 << 10, 7 << 20, 14 << 20, l2_bytes // 2, 4 * l2_bytes)
+    by_language = read_footprints(gpu, footprints=[size // GRANULE * GRANULE for size in sizes])
+    return table(
         "Read over and over by all SMs, GB/s",
         ("footprint (MiB)", *by_language),
         (
@@ -153,6 +200,10 @@ def tables(gpu: Session) -> Iterator[str]:
             for reads in zip(*by_language.values(), strict=True)
         ),
     )
+
+
+TABLES = (banks, strides, offsets, widths, chains, footprints)
+"""What is asked of memory and not compared with anyone."""
 
 
 def rows(gpu: Session) -> list[Row]:
@@ -165,6 +216,7 @@ def rows(gpu: Session) -> list[Row]:
     for n in (2**28, 2**30):
         found.append(one_pass(gpu, n))
         gpu.release()
+    found.append(l2(gpu))
     return found
 
 
@@ -175,8 +227,8 @@ def main() -> None:
     gpu = open_session()
     print(heading(gpu, "Memory"))
     print(markdown(rows(gpu)))
-    for one in tables(gpu):
-        print(one)
+    for one in TABLES:
+        print(one(gpu))
         gpu.release()
     gpu.close()
 

@@ -123,6 +123,9 @@ def versions(driver: str) -> Mapping[str, str]:
     return found
 
 
+_CLOCKS = {"SM": 1, "memory": 2, "video": 3}  # NVML_CLOCK_SM, _MEM, _VIDEO
+
+
 class Nvml:
     """NVML's view of one GPU, found by UUID since NVML and CUDA number devices differently. Never raises."""
 
@@ -167,6 +170,14 @@ class Nvml:
     def clock_max_mhz(self) -> int:
         """Highest SM clock in MHz; 0 when unknown."""
         return int(self._ask("nvmlDeviceGetMaxClockInfo", 1) or 0)  # 1 is NVML_CLOCK_SM
+
+    def clocks_mhz(self) -> dict[str, int]:
+        """The clocks now in MHz by the name of what they drive; those that NVML does not tell are left out.
+
+        Latencies to the L2 and beyond take part of their way outside the SM's clock.
+        """
+        found = {name: self._ask("nvmlDeviceGetClockInfo", which) for name, which in _CLOCKS.items()}
+        return {name: int(mhz) for name, mhz in found.items() if mhz}
 
     def mig_profile(self) -> str:
         """The MIG profile such as ``1g.5gb``; empty when MIG is off."""

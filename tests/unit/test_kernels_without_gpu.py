@@ -123,12 +123,22 @@ class FakeNvml(ModuleType):
     def nvmlDeviceGetName(self, handle: str) -> str:
         return "NVIDIA A100 MIG 1g.5gb"
 
+    def nvmlDeviceGetClockInfo(self, handle: str, which: int) -> int:
+        if which == 3:
+            raise RuntimeError("not supported")
+        return {1: 1410, 2: 1215}[which]
+
 
 @pytest.fixture
 def nvml(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
     fake = FakeNvml()
     monkeypatch.setitem(sys.modules, "pynvml", fake)
     return fake
+
+
+def test_clocks_that_are_not_told_are_left_out(nvml: FakeNvml) -> None:
+    assert Nvml("GPU-1").clocks_mhz() == {"SM": 1410, "memory": 1215}
+    assert Nvml("GPU-2").clocks_mhz() == {}
 
 
 def test_an_idle_gpu_has_no_neighbours(nvml: FakeNvml) -> None:
