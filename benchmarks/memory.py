@@ -65,8 +65,12 @@ def l2(gpu: Session) -> Row:
     """The L2 read over and over by all SMs, each in an order of its own."""
     from gpu_explain.kernels.bandwidth import GRANULE, read_footprints
 
-    found = read_footprints(gpu, footprints=(7 * 10**6 // GRANULE * GRANULE,), samples=9)
-    (first,) = next(iter(found.values()))
+    size = 7 * 10**6 // GRANULE * GRANULE
+    found = read_footprints(gpu, footprints=(size,), samples=9)
+    found["CUDA, past the L1"] = read_footprints(gpu, languages=("CUDA",), footprints=(size,), samples=9, past_l1=True)[
+        "CUDA"
+    ]
+    (first,) = found["CUDA"]
     figures = []
     for language, (read,) in found.items():
         us = sorted(read.timing.samples_us)

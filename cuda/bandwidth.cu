@@ -11,11 +11,19 @@
 // stride of its own, which shares no factor with the number of chunks and therefore visits every one.
 // kernels/bandwidth_triton.py is the same in Triton, with the same arguments in the same order.
 
-// A chunk is 4 * blockDim.x words of 16 bytes. Block b reads `count` chunks (less than 2^31) of the region of `chunks`
-// (less than 2^30) that begins at chunk b * apart, in steps of strides[b]. A block writes *never only if all that it
-// read was 0, which is never so; the compiler does not know that, and keeps the loads.
-extern "C" __global__ void read_footprint(const uint4 *words, unsigned *never, const int *strides, long long chunks,
-                                          long long apart, long long count)
+// Whether the L1 had a part in it shows in the second kernel, which leaves the L1 out.
+
+struct ThroughL1 {
+    __device__ static uint4 load(const uint4 *at) { return *at; }
+};
+
+struct PastL1 {
+    __device__ static uint4 load(const uint4 *at) { return __ldcg(at); }
+};
+
+template <typename Way>
+__device__ __forceinline__ void read_chunks(const uint4 *words, unsigned *never, const int *strides, long long chunks,
+                                            long long apart, long long count)
 {
     const long long size = 4 * blockDim.x;
     const uint4 *mine = words + apart * size * blockIdx.x + threadIdx.x;
@@ -27,7 +35,7 @@ extern "C" __global__ void read_footprint(const uint4 *words, unsigned *never, c
         const uint4 *from = mine + chunk * size;
 #pragma unroll
         for (int part = 0; part < 4; ++part) {
-            const uint4 word = from[part * blockDim.x];
+            const uint4 word = Way::load(from + part * blockDim.x);
             seen |= word.x | word.y | word.z | word.w;
         }
         chunk += stride;
@@ -36,4 +44,19 @@ extern "C" __global__ void read_footprint(const uint4 *words, unsigned *never, c
     if (!__syncthreads_or((int)seen) && threadIdx.x == 0) {
         *never = 1;
     }
+}
+
+// A chunk is 4 * blockDim.x words of 16 bytes. Block b reads `count` chunks (less than 2^31) of the region of `chunks`
+// (less than 2^30) that begins at chunk b * apart, in steps of strides[b]. A block writes *never only if all that it
+// read was 0, which is never so; the compiler does not know that, and keeps the loads.
+extern "C" __global__ void read_footprint(const uint4 *words, unsigned *never, const int *strides, long long chunks,
+                                          long long apart, long long count)
+{
+    read_chunks<ThroughL1>(words, never, strides, chunks, apart, count);
+}
+
+extern "C" __global__ void read_footprint_past_l1(const uint4 *words, unsigned *never, const int *strides,
+                                                  long long chunks, long long apart, long long count)
+{
+    read_chunks<PastL1>(words, never, strides, chunks, apart, count);
 }

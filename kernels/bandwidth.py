@@ -92,18 +92,23 @@ class Plan:
 
 
 def read_footprints(
-    gpu: Session, *, footprints: Sequence[int], languages: Sequence[str] = LANGUAGES, samples: int = 7
+    gpu: Session,
+    *,
+    footprints: Sequence[int],
+    languages: Sequence[str] = LANGUAGES,
+    samples: int = 7,
+    past_l1: bool = False,
 ) -> dict[str, tuple[Read, ...]]:
     """Time launches in which all SMs read over and over, for each language one launch for each of ``footprints``.
 
-    All are timed in turns. Footprints are bytes; beyond the L2 one is rounded down to equal parts, one an SM. Raises
-    ``ValueError`` naming a wrong argument, ``ProblemError`` ``gpu-memory`` when the largest footprint does not fit, and
-    as ``Timer.time`` does.
+    All are timed in turns. Footprints are bytes; beyond the L2 one is rounded down to equal parts, one an SM. With
+    ``past_l1`` the loads leave the L1 out (CUDA only). Raises ``ValueError`` naming a wrong argument, ``ProblemError``
+    ``gpu-memory`` when the largest footprint does not fit, and as ``Timer.time`` does.
     """
     import torch
 
     for language in languages:
-        check_choice("languages", language, LANGUAGES)
+        check_choice("languages", language, LANGUAGES[:1] if past_l1 else LANGUAGES)
     for size in footprints:
         if size % GRANULE or not GRANULE <= size <= _MOST:
             raise ValueError(f"footprints: multiples of {GRANULE} up to {_MOST} expected, got {size}")
@@ -115,7 +120,10 @@ def read_footprints(
     # Random bits and not zeros: wires that never switch make a memory look faster than it is.
     words = gpu.scratch("the footprint", most)[:most].view(torch.int64).random_()
     never = torch.zeros(1, dtype=torch.int32, device=f"cuda:{gpu.ordinal}")
-    readers = [(_cuda if language == "CUDA" else _triton)(gpu, words, never) for language in languages]
+    readers = [
+        _cuda(gpu, words, never, past_l1=past_l1) if language == "CUDA" else _triton(gpu, words, never)
+        for language in languages
+    ]
 
     def launch_of(reader: Reader, plan: Plan) -> Callable[[], object]:
         return lambda: reader(blocks, plan)
@@ -150,7 +158,7 @@ def read_host(gpu: Session, *, size: int = 32 << 20, samples: int = 7) -> Read:
 def sources(language: str) -> tuple[SourceText, ...]:
     """The file behind these launches, with the line range ``read``."""
     path = "cuda/bandwidth.cu" if language == "CUDA" else "kernels/bandwidth_triton.py"
-    return (source(path, {"read": "read_footprint"}),)
+    return (source(path, {"read": "read_chunks" if language == "CUDA" else "read_footprint"}),)
 
 
 Reader = Callable[[int, Plan], object]
@@ -159,9 +167,9 @@ Reader = Callable[[int, Plan], object]
 _TRIAL = Plan(1, 0, 1)
 
 
-def _cuda(gpu: Session, words: Any, never: Any) -> Reader:
+def _cuda(gpu: Session, words: Any, never: Any, *, past_l1: bool = False) -> Reader:
     """The CUDA kernel, run once."""
-    kernel = load(gpu, "bandwidth.cu", "read_footprint")
+    kernel = load(gpu, "bandwidth.cu", "read_footprint" + "_past_l1" * past_l1)
     prefer_shared(gpu, kernel, LARGEST_L1)
     strides = _Strides(never.device)
 

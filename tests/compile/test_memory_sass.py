@@ -75,6 +75,18 @@ def test_the_l1_is_left_out_where_that_is_said(arch: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_footprints_are_read_sixteen_bytes_at_a_time_and_past_the_l1_where_that_is_said(
+    arch: str, folder: Path
+) -> None:
+    code = machine_code("bandwidth.cu", arch, folder)
+    for name, past in (("read_footprint", False), ("read_footprint_past_l1", True)):
+        _, *loads = (code[name][i] for i in named(code[name], "LDG"))  # the first is of the block's stride
+        assert len(loads) >= 8
+        assert all(".128" in one for one in loads)
+        assert {"STRONG.GPU" in one for one in loads} == {past}
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_loads_from_shared_memory_are_neither_merged_nor_hoisted(arch: str, folder: Path) -> None:
     code = machine_code("bank_conflicts.cu", arch, folder)["bank_loads"]
     start, end = (i for i, one in enumerate(code) if "SR_CLOCKLO" in one)

@@ -113,7 +113,7 @@ def test_chains_stay_in_their_rings(whole_gpu: Session) -> None:
     assert float(numbers[1]) == 1 + 2 * steps
 
 
-@pytest.mark.parametrize("language", bandwidth.LANGUAGES)
+@pytest.mark.parametrize("language", [*bandwidth.LANGUAGES, "CUDA, past the L1"])
 @pytest.mark.parametrize(("granules", "apart"), [(1, 0), (3, 0), (37, 0), (1, 1), (5, 5)])
 def test_every_word_is_read_and_none_beyond(gpu: Session, language: str, granules: int, apart: int) -> None:
     import torch
@@ -124,7 +124,10 @@ def test_every_word_is_read_and_none_beyond(gpu: Session, language: str, granule
     words = torch.zeros(end + 64, dtype=torch.int64, device=f"cuda:{gpu.ordinal}")
     words[end:] = -1  # beyond the end: must not be seen
     never = torch.zeros(1, dtype=torch.int32, device=f"cuda:{gpu.ordinal}")
-    launch = (bandwidth._cuda if language == "CUDA" else bandwidth._triton)(gpu, words[:end], never)
+    if language == "Triton":
+        launch = bandwidth._triton(gpu, words[:end], never)
+    else:
+        launch = bandwidth._cuda(gpu, words[:end], never, past_l1=language == "CUDA, past the L1")
     plan = bandwidth.Plan(granules, apart, granules)  # every block goes round once
 
     def written() -> bool:
@@ -160,6 +163,21 @@ def test_reading_a_footprint_of_the_l2_beats_dram(gpu: Session) -> None:
     assert 1 < bandwidth.read_host(gpu, samples=3).gb_per_s < large.gb_per_s
 
 
+def test_the_l1_answers_what_fits_in_it_and_nothing_else(whole_gpu: Session) -> None:
+    small, large = bandwidth.GRANULE, whole_gpu.device.l2_bytes // 8 // bandwidth.GRANULE * bandwidth.GRANULE
+    through, past = (
+        [
+            read.gb_per_s
+            for read in bandwidth.read_footprints(
+                whole_gpu, languages=("CUDA",), footprints=(small, large), samples=5, past_l1=past_l1
+            )["CUDA"]
+        ]
+        for past_l1 in (False, True)
+    )
+    assert through[0] > 1.5 * past[0]
+    assert through[1] == pytest.approx(past[1], rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("call", "named"),
     [
@@ -172,6 +190,7 @@ def test_reading_a_footprint_of_the_l2_beats_dram(gpu: Session) -> None:
         (lambda gpu: chase.lines_by_sm(gpu, lines=1024, rounds=3), "rounds"),
         (lambda gpu: bandwidth.read_footprints(gpu, languages=("Fortran",), footprints=(65536,)), "languages"),
         (lambda gpu: bandwidth.read_footprints(gpu, footprints=(1000,)), "footprints"),
+        (lambda gpu: bandwidth.read_footprints(gpu, footprints=(65536,), past_l1=True), "languages"),
     ],
 )
 def test_wrong_arguments_are_named(whole_gpu: Session, call: Any, named: str) -> None:
@@ -182,7 +201,7 @@ def test_wrong_arguments_are_named(whole_gpu: Session, call: Any, named: str) ->
 def test_no_kernel_spills(whole_gpu: Session) -> None:
     for file, names in {
         "chase.cu": ("add_chain", "shared_chase", "chase", "host_chase", "single_loads", "chase_from", "lines_from"),
-        "bandwidth.cu": ("read_footprint",),
+        "bandwidth.cu": ("read_footprint", "read_footprint_past_l1"),
     }.items():
         for name in names:
             assert int(load(whole_gpu, file, name).handle.attributes.local_size_bytes) == 0
