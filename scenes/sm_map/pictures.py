@@ -123,12 +123,12 @@ def _fill_legend(trace: Trace, cells: Layout, residents: int, *, over: bool) -> 
             name,
         )
     least, most = (f(len(blocks) for blocks in trace.by_sm.values()) for f in (min, max))
-    none = ("·", Ink.FAINT, "none")
+    none = (("·", Ink.FAINT, "none"),) if len(trace.by_sm) < len(cells.ids) else ()
     if most == least:
         each = "the block's SM" if trace.blocks == 1 else f"block{'s' * (most > 1)} on each SM that ran any"
-        return ((f"{most}", Ink.WORK_ALT, each), none, name)
+        return ((f"{most}", Ink.WORK_ALT, each), *none, name)
     marks = (MOST, FEWEST) if len(str(most)) < cells.width else ("", "")
-    return ((f"{most}{marks[0]}", Ink.LOOK, "most"), (f"{least}{marks[1]}", Ink.DIM, "fewest"), none, name)
+    return ((f"{most}{marks[0]}", Ink.LOOK, "most"), (f"{least}{marks[1]}", Ink.DIM, "fewest"), *none, name)
 
 
 def _sms(count: int) -> str:

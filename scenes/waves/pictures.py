@@ -66,9 +66,12 @@ def _now(m: Measurement, view: View) -> float:
 
 def _launch(m: Measurement, view: View, trace: Trace, residents: int, end_ns: float, now: float, title: str) -> Launch:
     focus = trace.sms[view.cursor[0] % len(trace.sms)] if view.cursor else trace.last_sm
-    first_end = min(trace.end_ns)
+    # Blocks that still run when most SMs have ended, and that had to wait for their place.
+    first_end, late = min(trace.end_ns), trace.span_ns - trace.tail_ns / 2
     tail = frozenset(
-        b for b in trace.by_sm[trace.last_sm] if trace.tail_ns and trace.start_ns[b] >= first_end - trace.step_ns
+        b
+        for b in trace.by_sm[trace.last_sm]
+        if trace.tail_ns and trace.start_ns[b] >= first_end - trace.step_ns and trace.end_ns[b] > late
     )
     few = trace.tail_ns > trace.median_duration_ns / 4
     return Launch(

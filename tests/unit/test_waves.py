@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -41,6 +42,15 @@ def test_every_law_holds_on_every_made_up_gpu(model: str, chosen: dict[str, str]
     m = measured(model, tuple(chosen.items()))
     wrong = [c for c in WAVES.claims(m) if c.nature is Nature.LAW and c.outcome is Outcome.MISSED]
     assert not wrong
+
+
+@pytest.mark.parametrize("blocks", ["fits+1", "2fits+1", "4fits+1"])
+def test_only_what_keeps_all_others_waiting_looks_like_the_last_to_end(blocks: str) -> None:
+    m = measured("sms132", (("blocks", blocks),))
+    trace = m.trace("launch")
+    last = max(range(trace.blocks), key=trace.end_ns.__getitem__)
+    drawn = "\n".join(WAVES.frame(m, View(1, 150, 55)).rows())
+    assert re.findall(r"▓ (?:block )?([\d ]*\d) ", drawn) == [f"{last:,}".replace(",", " ")]
 
 
 @pytest.mark.parametrize("model", MODELS)
