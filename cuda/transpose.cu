@@ -17,22 +17,24 @@ constexpr int SIDE = 32;                   // of a tile, of the first four
 constexpr int DOWN = 8;                    // rows of a tile that a block moves at a time: 32 x 8 threads
 constexpr int WIDE_ROWS = 64, WIDE_COLUMNS = 64, WIDE_THREADS = 256;
 
-// Where the block's tile begins in `a`.
+// Where the block's tile begins in `a`. Blocks that follow one another go down a column of tiles: what they write lies
+// side by side in `b`, and so do the sectors that wait in the L2 to be written out. What they read lies rows apart,
+// which reading minds less.
 struct Corner {
     long long row, column;
 };
 
-template <int ROWS, int COLUMNS> __device__ __forceinline__ Corner corner(long long columns)
+template <int ROWS, int COLUMNS> __device__ __forceinline__ Corner corner(long long rows)
 {
-    const unsigned across = (unsigned)((columns + COLUMNS - 1) / COLUMNS);
-    return {(long long)(blockIdx.x / across) * ROWS, (long long)(blockIdx.x % across) * COLUMNS};
+    const unsigned down = (unsigned)((rows + ROWS - 1) / ROWS);
+    return {(long long)(blockIdx.x % down) * ROWS, (long long)(blockIdx.x / down) * COLUMNS};
 }
 
 // In this one and those that follow, all numbers of a thread are on their way before the first is stored: a load behind
 // a store would wait for it, since for all that the compiler knows it may read what the store writes.
 extern "C" __global__ void transpose_naive(const float *a, float *b, long long rows, long long columns)
 {
-    const Corner tile = corner<SIDE, SIDE>(columns);
+    const Corner tile = corner<SIDE, SIDE>(rows);
     const long long column = tile.column + threadIdx.x;
     float number[SIDE / DOWN];
 #pragma unroll
@@ -72,7 +74,7 @@ template <typename Layout>
 __device__ __forceinline__ void through_tile(const float *a, float *b, long long rows, long long columns)
 {
     __shared__ float words[Layout::WORDS];
-    const Corner tile = corner<SIDE, SIDE>(columns);
+    const Corner tile = corner<SIDE, SIDE>(rows);
     const int x = threadIdx.x;
     float number[SIDE / DOWN];
 #pragma unroll
@@ -124,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(WIDE_THREADS)
     constexpr int WORDS = WIDE_ROWS / 4;                                  // words in a row of `b`'s tile
     constexpr int PATCHES = ACROSS * WORDS / WIDE_THREADS;                // of a thread
     __shared__ float4 turned[WIDE_COLUMNS * WORDS];
-    const Corner tile = corner<WIDE_ROWS, WIDE_COLUMNS>(columns);
+    const Corner tile = corner<WIDE_ROWS, WIDE_COLUMNS>(rows);
     float4 patch[PATCHES][4];
 #pragma unroll
     for (int i = 0; i < PATCHES; ++i) {
