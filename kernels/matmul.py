@@ -23,6 +23,8 @@ LONGEST = 2**31 - 1024
 """The most rows or columns of an operand: indices inside one dimension are 32-bit, offsets are 64-bit."""
 _MOST_PROGRAMS = 2**31 - 1
 _FP8_SINCE = (8, 9)
+_ALONG_K = (9, 10)
+"""Generations whose tensor cores take other than 16-bit elements along k only."""
 
 
 @triton.jit
@@ -61,7 +63,7 @@ def matmul_kernel(
     EVEN_K: tl.constexpr,
     TRACED: tl.constexpr,
 ):
-    """c[m, n] = a[m, k] · b[k, n], any strides; launch cdiv(m, BLOCK_M) * cdiv(n, BLOCK_N) programs.
+    """c[m, n] = a[m, k] · b[k, n], any strides, k of at least 1; launch cdiv(m, BLOCK_M) * cdiv(n, BLOCK_N) programs.
 
     ``EVEN_K`` says that BLOCK_K divides k. ``record`` and ``arrivals`` are those of ``trace_triton.py`` where TRACED,
     else ``None``.
@@ -71,11 +73,13 @@ def matmul_kernel(
     # 64 bits, or offsets would wrap beyond 2^31 elements.
     rows = (tile_m * BLOCK_M + tl.arange(0, BLOCK_M)).to(tl.int64)
     columns = (tile_n * BLOCK_N + tl.arange(0, BLOCK_N)).to(tl.int64)
-    steps = tl.arange(0, BLOCK_K).to(tl.int64)
+    steps = tl.arange(0, BLOCK_K)
     # Rows past the end wrap around: they read what is there, and are never stored. It spares the loop two masks.
-    a_tile = a + (rows % m)[:, None] * stride_am + steps[None, :] * stride_ak
-    b_tile = b + steps[:, None] * stride_bk + (columns % n)[None, :] * stride_bn
+    a_tile = a + (rows % m)[:, None] * stride_am + steps.to(tl.int64)[None, :] * stride_ak
+    b_tile = b + steps.to(tl.int64)[:, None] * stride_bk + (columns % n)[None, :] * stride_bn
     total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    # Otherwise ptxas allows for a loop that never runs, and on Hopper then waits after every matrix instruction.
+    tl.assume(k > 0)
     for done in tl.range(0, k, BLOCK_K):
         if EVEN_K:
             a_now, b_now = tl.load(a_tile), tl.load(b_tile)
@@ -97,6 +101,7 @@ def matmul(a: Any, b: Any, out: Any = None, *, config: Config | None = None, tun
 
     float32 operands are rounded to tf32 (10 bits of mantissa), as the tensor cores take them; float8 needs compute
     capability 8.9. Sums are kept in float32 (on Hopper's float8 path, in what its tensor cores keep: about 14 bits).
+    Operands of these may be copied first (:func:`along_k`).
 
     Args:
         a: ``[m, k]`` of float32, float16, bfloat16, float8_e4m3fn or float8_e5m2; any strides, any size, also 0.
@@ -111,6 +116,7 @@ def matmul(a: Any, b: Any, out: Any = None, *, config: Config | None = None, tun
         ValueError: Naming the argument and what was expected.
     """
     out = check(a, b, out)
+    a, b = along_k(a, b)
     (m, k), n = a.shape, b.shape[1]
     if tune and config is not None:
         raise ValueError("config: None expected together with tune")
@@ -146,6 +152,7 @@ def matmul_traced(record: Any, arrivals: Any, a: Any, b: Any, out: Any, *, confi
     import torch
 
     check(a, b, out)
+    a, b = along_k(a, b)
     (m, k), n = a.shape, b.shape[1]
     config = config or shipped_for(a, b)
     check_tensor("a", a, at_least=1, contiguous=False)
@@ -194,6 +201,20 @@ def check(a: Any, b: Any, out: Any = None) -> Any:
         if _overlap(out, operand):
             raise ValueError(f"out: memory apart from {name}'s expected, since {name} is read until the end")
     return out
+
+
+def along_k(a: Any, b: Any) -> tuple[Any, Any]:
+    """The operands, copied where the tensor cores would have to have them the other way round.
+
+    Those of Hopper and Blackwell multiply out of shared memory. They take 16-bit elements along k or across, others
+    along k only: turning each tile on its way costs several times what turning the matrix once does.
+    """
+    import torch
+
+    across = a.is_cuda and torch.cuda.get_device_capability(a.device)[0] in _ALONG_K
+    if not across or a.element_size() == 2:
+        return a, b
+    return a if a.stride(1) == 1 else a.contiguous(), b if b.stride(0) == 1 else b.t().contiguous().t()
 
 
 def shipped_for(a: Any, b: Any) -> Config:

@@ -71,14 +71,14 @@ _LADDERS: dict[str, tuple[Config, ...]] = {
         Config(64, 64, 64, num_warps=4, num_stages=4),
     ),
     "hopper": (  # 9.0: 227 KB
-        Config(128, 256, 64, num_warps=8, num_stages=3),
+        Config(128, 256, 64, group_m=16, num_warps=8, num_stages=3),
         Config(128, 128, 64, num_warps=8, num_stages=4),
-        Config(128, 64, 64, num_warps=4, num_stages=4),
+        Config(64, 128, 64, num_warps=4, num_stages=4),
         Config(64, 64, 64, num_warps=4, num_stages=4),
     ),
     "blackwell": (  # 10.x: 227 KB, and sums in tensor memory
         Config(128, 256, 64, num_warps=8, num_stages=3),
-        Config(128, 128, 64, num_warps=4, num_stages=4),
+        Config(128, 128, 64, num_warps=8, num_stages=4),
         Config(128, 64, 64, num_warps=4, num_stages=4),
         Config(64, 64, 64, num_warps=4, num_stages=4),
     ),
@@ -86,6 +86,15 @@ _LADDERS: dict[str, tuple[Config, ...]] = {
         Config(128, 128, 32, num_warps=4, num_stages=4),
         Config(128, 64, 32, num_warps=4, num_stages=4),
         Config(64, 64, 32, num_warps=4, num_stages=4),
+    ),
+}
+# Where another choice is better for programs that stay. The kernel has room to store beside the tiles in flight.
+_PERSISTENT_LADDERS = {
+    "hopper": (
+        Config(128, 256, 64, group_m=16, num_warps=8, num_stages=4),
+        Config(128, 128, 64, num_warps=8, num_stages=4),
+        Config(64, 128, 64, num_warps=4, num_stages=4),
+        Config(64, 64, 64, num_warps=4, num_stages=4),
     ),
 }
 _SHARED_LIMIT = {"ampere": 163 << 10, "hopper": 227 << 10, "blackwell": 227 << 10, "small": 99 << 10}
@@ -105,25 +114,23 @@ def shared_limit(capability: tuple[int, int]) -> int:
 
 def ladder(capability: tuple[int, int], item: int) -> tuple[Config, ...]:
     """All configurations shipped for a GPU and elements of ``item`` bytes, largest tile first."""
-    kind = kind_of(capability)
-    # tf32 operands have to lie along k in shared memory: a B that lies by rows is turned there, in room of its own.
-    first = 1 if kind == "blackwell" and item == 4 else 0
-    return tuple(_for_item(config, item) for config in _LADDERS[kind][first:])
+    return _rungs(_LADDERS, kind_of(capability), item)
 
 
 def persistent_ladder(capability: tuple[int, int], item: int, stored_item: int) -> tuple[Config, ...]:
     """The same for the persistent kernel, which stores elements of ``stored_item`` bytes while it loads.
 
-    Room for that is made by storing in two halves, or with one tile less in flight.
+    Where there is no room for both, a tile is stored in halves, or one tile less is in flight.
     """
+    kind = kind_of(capability)
     found = []
-    for config in ladder(capability, item):
+    for config in _rungs(_LADDERS | _PERSISTENT_LADDERS, kind, item):
         choices = [
             replace(config, num_stages=config.num_stages - fewer, store_parts=parts)
             for fewer in range(config.num_stages - 1)
             for parts in (1, 2)
         ]
-        fitting = (c for c in choices if c.shared_bytes(item, stored_item) <= shared_limit(capability) - _BARRIERS)
+        fitting = (c for c in choices if c.shared_bytes(item, stored_item) <= _SHARED_LIMIT[kind] - _BARRIERS)
         found.append(next(fitting, choices[-1]))
     return tuple(found)
 
@@ -152,6 +159,12 @@ def search_space(capability: tuple[int, int], item: int) -> tuple[Config, ...]:
     )
     fitting = (config for config in tried if config.shared_bytes(item) <= shared_limit(capability))
     return tuple(dict.fromkeys((*rungs, *fitting)))
+
+
+def _rungs(ladders: dict[str, tuple[Config, ...]], kind: str, item: int) -> tuple[Config, ...]:
+    # Sums come back from tensor memory to registers: 128 × 256 float32 results have no room beside the addresses.
+    first = 1 if kind == "blackwell" and item == 4 else 0
+    return tuple(_for_item(config, item) for config in ladders[kind][first:])
 
 
 def _for_item(config: Config, item: int) -> Config:

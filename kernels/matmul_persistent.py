@@ -17,7 +17,7 @@ import triton
 import triton.language as tl
 
 from gpu_explain.kernels.arguments import check_number, check_tensor
-from gpu_explain.kernels.matmul import check, place_of, programs
+from gpu_explain.kernels.matmul import along_k, check, place_of, programs
 from gpu_explain.kernels.matmul_configs import Config, persistent_ladder, shipped
 from gpu_explain.kernels.trace_triton import globaltimer_ns, trace_begin, trace_end
 
@@ -99,6 +99,7 @@ def matmul_persistent_kernel(
     BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr,
     STORE_PARTS: tl.constexpr,
+    ACROSS: tl.constexpr,
     TMA: tl.constexpr,
     A_TURNED: tl.constexpr,
     B_TURNED: tl.constexpr,
@@ -112,8 +113,9 @@ def matmul_persistent_kernel(
     """
     start_clock = trace_begin(record, arrivals) if TRACED else 0
     tiles = tl.cdiv(m, BLOCK_M) * tl.cdiv(n, BLOCK_N)
-    # Flattened into one loop over all steps of all tiles, which can load across the end of a tile.
-    for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=True):
+    tl.assume(k > 0)
+    # Flattened into one loop over all steps of all tiles, it can load across the end of a tile.
+    for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=ACROSS):
         tile_m, tile_n = place_of(tile, m, n, BLOCK_M, BLOCK_N, GROUP_M)
         row, column = tile_m * BLOCK_M, tile_n * BLOCK_N
         total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
@@ -158,6 +160,7 @@ def matmul_persistent(
         return out
     if a.shape[1] == 0:
         return out.zero_()
+    a, b = along_k(a, b)
     _launch((None, None, None), a, b, out, sms, config, tma)
     return out
 
@@ -193,6 +196,7 @@ def matmul_persistent_traced(
     import torch
 
     check(a, b, out)
+    a, b = along_k(a, b)
     config = config or persistent_config(a, b, out, _sms(a, sms))
     check_tensor("a", a, at_least=1, contiguous=False)
     check_tensor("b", b, at_least=1, contiguous=False)
@@ -270,6 +274,7 @@ def _launch(
         *out.stride(),
         **config.meta,
         STORE_PARTS=config.store_parts,
+        ACROSS=True,
         TMA=use,
         A_TURNED=a_turned,
         B_TURNED=b_turned,
