@@ -50,7 +50,7 @@ def compiled(
     if persistent:
         constants |= {
             "STORE_PARTS": config.store_parts,
-            "ACROSS": tma,
+            "ACROSS": True,
             "TMA": tma,
             "A_TURNED": False,
             "B_TURNED": tma and turned,
