@@ -22,7 +22,7 @@ from gpu_explain.scenes.draw.sm_map import (
     residents_painter,
     sm_ids,
 )
-from gpu_explain.scenes.draw.timeline import Lanes
+from gpu_explain.scenes.draw.timeline import Lanes, notch
 from gpu_explain.scenes.sm_map.playing import freeze_ns, fresh_ns, origin_of
 
 MAP_ROWS = 12
@@ -297,10 +297,13 @@ def sm_by_sm(canvas: Canvas, box: Box, trace: Trace, residents: int, now_ns: flo
     """What is left of a tall picture: lanes of the first SMs over time, as the next scene draws them."""
     if box.height < 5:
         return
-    room = titled(canvas, box, "SM BY SM OVER TIME", "height: blocks resident at a time", rule=True)
     # As wide as the time bar above, which leaves room for its last label.
     lanes = Lanes(trace, residents, float(trace.span_ns), now_ns)
-    lane_box = Box(room.x, room.y, room.width - len(time_text(trace.span_ns)), 1)
+    lane_box = Box(box.x + 1, box.y + 2, box.width - 2 - len(time_text(trace.span_ns)), 1)
+    said = "height: blocks resident at a time"
+    if any(lanes.parts_rounds(lane_box, sm) for sm in trace.sms):
+        said += f", {notch(8)} a round begins"
+    room = titled(canvas, box, "SM BY SM OVER TIME", said, rule=True)
     shown = trace.sms if len(trace.sms) <= room.height else trace.sms[: room.height - 1]
     for y, sm in enumerate(shown, room.y):
         lanes.lane(canvas, lane_box, y, sm)
