@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from gpu_explain.kernels.arguments import check_choice, check_number
@@ -67,15 +67,16 @@ class InFlight:
 
     @property
     def latency(self) -> float:
-        """Median cycles from a load's issue to its arrival."""
-        return median(a - i for i, a in zip(_flat(self.issued), _flat(self.arrived), strict=True))
+        """Mean cycles from a load's issue to its arrival: a median would be of one or the other half of the memory."""
+        return fmean(a - i for i, a in zip(_flat(self.issued), _flat(self.arrived), strict=True))
 
 
 def loads_in_flight(
-    gpu: Session, *, warps: Sequence[int] = WARPS, chains: Sequence[int] = (1,), rounds: int = 32
+    gpu: Session, *, warps: Sequence[int] = WARPS, chains: Sequence[int] = (1,), rounds: int = 64
 ) -> tuple[InFlight, ...]:
     """Launch one block for every number of warps with every number of chains, the L2 flushed before each.
 
+    Where the record of all loads does not fit into shared memory, there are fewer than ``rounds``.
     Raises ``ValueError`` naming a wrong argument, ``ProblemError`` ``gpu-memory`` when no ring of eight times the L2
     fits.
     """
@@ -85,8 +86,9 @@ def loads_in_flight(
         check_choice("chains", count, CHAINS)
     if not warps or not chains:
         return ()
+    check_number("rounds", rounds, 1, _MOST_ROUNDS)
     most = gpu.device.shared_per_block // (max(warps) * max(chains) * _RECORD_BYTES)
-    check_number("rounds", rounds, 1, min(_MOST_ROUNDS, most))  # their record is kept in shared memory
+    rounds = min(rounds, most)  # their record is kept in shared memory
     cases = [(count, each) for each in chains for count in warps]
     walks = sum(count * each for count, each in cases)
     apart = _LAPS * rounds + 1

@@ -49,7 +49,7 @@ def record_trace(
     import torch
 
     record = gpu.empty((COLUMNS, blocks), torch.int64, "the trace")
-    arrivals = gpu.empty((1,), torch.int32, "the trace")
+    arrivals = gpu.empty((1,), torch.int32, "the trace").zero_()
     gpu.timer.warm([lambda: launch(record, arrivals)])
     record.fill_(_UNWRITTEN)  # poisoned, so that a block that never wrote cannot pass for one that did
     arrivals.zero_()
