@@ -189,6 +189,31 @@ def chains(gpu: Session) -> str:
     )
 
 
+def lines(gpu: Session) -> str:
+    """Single lines of the L2 from every SM: do SMs and lines lie in two halves?"""
+    from gpu_explain.kernels.chase import lines_by_sm
+    from gpu_explain.kernels.halves import find_halves
+
+    by_sm = lines_by_sm(gpu)
+    halves = find_halves(by_sm)
+    every = [cycles for waits in by_sm.values() for cycles in waits]
+    return table(
+        "Single lines of the L2, both reads of the clock included",
+        ("least … most cycles", "halves of SMs", "halves of lines", "own half", "other half", "explained"),
+        [
+            (
+                f"{min(every)} … {max(every)}",
+                *(" + ".join(str(len(one)) for one in both) for both in (halves.sms, halves.lines)),
+                f"{halves.near:.1f}",
+                f"{halves.far:.1f}",
+                f"{halves.share:.2f}",
+            )
+        ]
+        if halves
+        else [],
+    )
+
+
 def footprints(gpu: Session) -> str:
     """Rates by how much is read over and over."""
     from gpu_explain.kernels.bandwidth import GRANULE, read_footprints
@@ -206,7 +231,7 @@ def footprints(gpu: Session) -> str:
     )
 
 
-TABLES = (banks, strides, offsets, widths, chains, footprints)
+TABLES = (banks, strides, offsets, widths, chains, lines, footprints)
 """What is asked of memory and not compared with anyone."""
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 FILE = "transpose.cu"
 METHODS = ("naive", "tile", "padded", "swizzled", "wide")
-"""From the slowest to the fastest. Only ``wide`` asks something of its arrays; see :func:`takes_wide`."""
+"""A ladder; ``padded`` and ``swizzled`` are alike. Only ``wide`` asks something of its arrays; see `takes_wide`."""
 
 _SIDE, _WIDE_SIDE = 32, 64
 _THREADS, _WIDE_THREADS = (32, 8), 256
@@ -28,7 +28,7 @@ def transpose(gpu: Session, a: Any, out: Any = None, *, method: str = "") -> Any
         gpu: The session.
         a: float32 ``[rows, columns]``, contiguous, on the session's GPU; may be empty.
         out: float32 ``[columns, rows]``, contiguous, in other memory than a.
-        method: One of :data:`METHODS`; by default ``wide`` where the arrays allow it, else ``swizzled``.
+        method: One of :data:`METHODS`; by default ``wide`` where the arrays allow it, else ``padded``.
 
     Raises:
         ValueError: Naming the argument and what was expected.
@@ -43,7 +43,7 @@ def transpose(gpu: Session, a: Any, out: Any = None, *, method: str = "") -> Any
     if a.numel() and out.data_ptr() < a.data_ptr() + a.nbytes and a.data_ptr() < out.data_ptr() + out.nbytes:
         raise ValueError("out: memory that is not a's expected, got an overlap")
     if not method:
-        method = "wide" if takes_wide(a, out) else "swizzled"
+        method = "wide" if takes_wide(a, out) else "padded"
     check_choice("method", method, METHODS)
     if method == "wide" and not takes_wide(a, out):
         raise ValueError(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gpu_explain.kernels.bank_conflicts import BANKS, UNROLL, expected_sum, queues
 from gpu_explain.kernels.coalescing import LINE, SECTOR, Pattern, Reading, fetched_bytes, touched
+from gpu_explain.kernels.halves import find_halves
 from gpu_explain.scenes.base import Timing
 
 
@@ -58,3 +59,38 @@ def test_a_lane_reads_a_word_in_each_row() -> None:
     words = [w + 1 for w in range(31 * 5 + 32 * UNROLL)]
     for lane in (0, 7, 31):
         assert expected_sum(lane, 5, 2 * UNROLL) == 2 * sum(words[lane * 5 + 32 * k] for k in range(UNROLL))
+
+
+def waits(halves: int, noise: float) -> dict[int, tuple[int, ...]]:
+    """40 SMs, numbered by threes, and 60 lines; a third of the lines in one half; slices and SMs of their own."""
+    rng = np.random.default_rng(1)
+    sms, lines = np.arange(40), np.arange(60)
+    apart = 0 if halves == 1 else 33 * ((sms[:, None] // 2 % 2) != (lines[None, :] % 3 == 0))
+    cycles = 270 + apart + sms[:, None] % 5 + lines[None, :] % 7 * 2 + rng.normal(0, noise, (40, 60))
+    return {3 * int(sm): tuple(row.round().astype(int).tolist()) for sm, row in zip(sms, cycles, strict=True)}
+
+
+def test_two_halves_are_found_in_the_waits() -> None:
+    halves = find_halves(waits(2, 3.0))
+    assert halves
+    assert {frozenset(one) for one in halves.sms} == {
+        frozenset(3 * sm for sm in range(40) if sm // 2 % 2 == half) for half in (0, 1)
+    }
+    mine = 0 if 0 in halves.sms[0] else 1  # SM 0 is near the lines that do not divide by 3
+    assert halves.lines[mine] == tuple(line for line in range(60) if line % 3)
+    assert halves.far - halves.near == pytest.approx(33, abs=2)
+    assert halves.share > 0.8
+
+
+def test_one_half_is_not_taken_for_two() -> None:
+    one = find_halves(waits(1, 3.0))
+    assert one
+    assert one.share < 0.2
+    assert find_halves(waits(1, 0.0)) is None
+
+
+def test_halves_need_something_to_look_at() -> None:
+    assert find_halves({}) is None
+    assert find_halves({1: (270, 280)}) is None
+    with pytest.raises(ValueError, match=r"^by_sm: as many cycles for each SM expected"):
+        find_halves({1: (270, 280), 2: (270,)})
