@@ -12,7 +12,7 @@
 constexpr int TILE = 128;
 constexpr int DEPTH = 8;
 constexpr int GROUPS_DOWN = 4, GROUPS_ACROSS = 2; // of 4 outputs: 16 × 8 outputs a thread
-constexpr int LANES_DOWN = 8, LANES_ACROSS = 4;
+constexpr int LANES_DOWN = 4, LANES_ACROSS = 8;
 constexpr int APART_DOWN = 4 * LANES_DOWN, APART_ACROSS = 4 * LANES_ACROSS; // between the groups of a thread
 constexpr int WARP_ROWS = GROUPS_DOWN * APART_DOWN, WARP_COLUMNS = GROUPS_ACROSS * APART_ACROSS;
 constexpr int WARPS_ACROSS = TILE / WARP_COLUMNS;
@@ -82,7 +82,7 @@ __device__ __forceinline__ void warp_tile(const float *a, const float *b, float 
         if (more) {
             fetch((int)min(k - at - DEPTH, (long long)DEPTH)); // only started: nothing waits for it until `put`
         }
-#pragma unroll 2 // not all 8: two blocks an SM leave a thread 128 registers
+#pragma unroll
         for (int i = 0; i < DEPTH; ++i) {
             float left[4 * GROUPS_DOWN], right[4 * GROUPS_ACROSS];
 #pragma unroll
