@@ -111,13 +111,13 @@ def banks(gpu: Session) -> str:
 
 def strides(gpu: Session) -> str:
     """Time by the distance of neighbouring lanes."""
-    from gpu_explain.kernels.coalescing import LOADS, Pattern, fetched_bytes, read
+    from gpu_explain.kernels.coalescing import LOADS, Pattern, fetched_bytes, granularity, read
 
     apart = (1, 2, 4, 8, 16, 32)
     near = read(gpu, [Pattern(4 * s, past_l1=True) for s in apart], place="L2")
     far = read(gpu, [Pattern(4 * s) for s in apart], place="DRAM")
     return table(
-        f"Stride, {LOADS} loads of 4 bytes",
+        f"Stride, {LOADS} loads of 4 bytes; pieces of {granularity(near)} bytes in the L2, {granularity(far)} in DRAM",
         ("stride (floats)", "sectors a warp", "L2: µs", "bytes moved a load", "DRAM: µs", "bytes moved a load"),
         (
             (s, n.touched[1], f"{n.timing.median_us:.1f}", f"{a:.1f}", f"{f.timing.median_us:.1f}", f"{b:.1f}")

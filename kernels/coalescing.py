@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from gpu_explain.kernels.arguments import check_choice, check_number
@@ -29,6 +30,8 @@ GRANULE = 16 * THREADS
 """Loads of a block; a launch makes a multiple of them."""
 LOADS = 1 << 24
 """Loads of all lanes together in a launch that is timed."""
+DOUBLING = 1.5
+"""How much longer twice the stride takes at least where it needs twice the pieces: half way from 1 to 2."""
 _MOST_LOADS = 1 << 30
 _MOST_STRIDE = 1 << 20
 _MOST_WINDOW = 1 << 32
@@ -170,9 +173,9 @@ def fetched_bytes(readings: Sequence[Reading]) -> tuple[float, ...]:
     """Bytes that the place must have moved for one lane's load, found in the times alone.
 
     Side by side, a load costs as many bytes as it asks for. Taken that the place moves as many bytes a second at any
-    stride, one that takes k times as long has moved k times as much. The largest stride's figure, where the curve
-    has flattened, is the size of the pieces that the place moves. The first reading must be one of neighbours: stride
-    and width alike.
+    stride, one that takes k times as long has moved k times as much. Where the SMs and not the place are what limits
+    neighbours, the figures are too small by as much. The first reading must be one of neighbours: stride and width
+    alike.
 
     Raises ``ValueError`` when there is no such reading.
     """
@@ -180,6 +183,22 @@ def fetched_bytes(readings: Sequence[Reading]) -> tuple[float, ...]:
         raise ValueError("readings: one whose stride is its width expected first")
     base = readings[0]
     return tuple(base.pattern.width * one.us / base.us * base.loads / one.loads for one in readings)
+
+
+def granularity(readings: Sequence[Reading]) -> int | None:
+    """Bytes of the pieces that the place moves, found in the times: the stride from which more distance costs no more.
+
+    While two lanes share a piece, doubling the stride doubles the pieces and the time. The first stride whose doubling
+    takes less than :data:`DOUBLING` as long is the answer; ``None`` where the times have not flattened by the end.
+    Readings are of one width, each stride twice the one before. Raises ``ValueError`` when they are not.
+    """
+    for before, after in pairwise(readings):
+        if after.pattern.stride != 2 * before.pattern.stride or after.pattern.width != before.pattern.width:
+            raise ValueError("readings: strides expected of which each is twice the one before, and one width")
+    for before, after in pairwise(readings):
+        if after.us / after.loads < DOUBLING * before.us / before.loads:
+            return before.pattern.stride
+    return None
 
 
 def sources() -> tuple[SourceText, ...]:

@@ -78,9 +78,11 @@ def test_lanes_further_apart_take_longer_and_a_sector_is_found_in_the_times(whol
     for readings in (near, far):
         us = [one.us for one in readings]
         assert all(after > 1.3 * before for before, after in pairwise(us[:4]))
+        assert coalescing.granularity(readings) in (coalescing.SECTOR, 2 * coalescing.SECTOR, coalescing.LINE)
         fetched = coalescing.fetched_bytes(readings)
         assert fetched[0] == 4
         assert 20 < fetched[3] < 40  # a sector of 32 bytes for 4
+    assert coalescing.granularity(near) == coalescing.SECTOR
     assert far[-1].us > near[-1].us
     assert near[0].window <= whole_gpu.device.l2_bytes // 2
     whole_gpu.release()
