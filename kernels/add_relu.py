@@ -13,8 +13,8 @@ import triton.language as tl
 
 from gpu_explain.kernels.pointwise import MOST_BLOCKS, check, float_dtypes
 
-BLOCK_SIZE = 1024
-"""Numbers a program: 8 a thread with 4 warps, which is two 16-byte loads from each float32 array."""
+BLOCK_SIZE = 512
+"""Numbers a program: 4 a thread with 4 warps, which is one 16-byte load from each float32 array."""
 NUM_WARPS = 4
 
 

@@ -59,26 +59,28 @@ def softmax_wide_kernel(x, y, columns, x_stride, y_stride, BLOCK_SIZE: tl.conste
     x += row * (x_stride // UNIT * UNIT)
     y += row * (y_stride // UNIT * UNIT)
     lane = tl.arange(0, BLOCK_SIZE)
-    # Each lane has a maximum and a sum of its own, so that nobody waits for anybody inside the loop. Begun with the
-    # lowest number and not with -inf, whose difference from another -inf would be NaN.
-    highest = tl.full([BLOCK_SIZE], _LOWEST, tl.float32)
-    total = tl.zeros([BLOCK_SIZE], tl.float32)
-    for start in tl.range(0, columns, BLOCK_SIZE):
-        column = start + lane
-        z = tl.load(x + column, mask=column < columns, other=-float("inf"), eviction_policy="evict_last").to(tl.float32)
-        # A higher z shrinks the sum so far by exp(highest - z) and adds 1; else the sum grows by exp(z - highest).
-        less = tl.exp(-tl.abs(z - highest))
-        total = tl.where(z > highest, total * less + 1.0, total + less)
-        highest = tl.maximum(highest, z)
-    top = tl.max(highest, axis=0)
+    last = (tl.cdiv(columns, BLOCK_SIZE) - 1) * BLOCK_SIZE
+    # The lowest number, and not -inf, whose difference from another -inf would be NaN.
+    highest = tl.full((), _LOWEST, tl.float32)
+    total = tl.full((), 0.0, tl.float32)
+    for start in tl.range(0, last, BLOCK_SIZE):
+        z = tl.load(x + (start + lane), eviction_policy="evict_last").to(tl.float32)
+        higher = tl.maximum(highest, tl.max(z, axis=0))
+        # Online: the sum so far is shrunk to what it would be with the new maximum taken off.
+        total = total * tl.exp(highest - higher) + tl.sum(tl.exp(z - higher), axis=0)
+        highest = higher
+    # The last block is not read again: it stays in the registers.
+    mask = last + lane < columns
+    z = tl.load(x + (last + lane), mask=mask, other=-float("inf"), eviction_policy="evict_first").to(tl.float32)
+    higher = tl.maximum(highest, tl.max(z, axis=0))
+    z = tl.exp(z - higher)
     # 1 / 0 in a row of nothing but -inf: the 0 of each element times that is NaN, as in torch.
-    scale = 1.0 / tl.sum(total * tl.exp(highest - top), axis=0)
-    for start in tl.range(0, columns, BLOCK_SIZE):
-        column = start + lane
-        mask = column < columns
-        z = tl.load(x + column, mask=mask, eviction_policy="evict_first").to(tl.float32)
-        # .cs: nobody reads it soon, so it shall not push out of the L2 what is still to be read again.
-        tl.store(y + column, tl.exp(z - top) * scale, mask=mask, cache_modifier=".cs")
+    scale = 1.0 / (total * tl.exp(highest - higher) + tl.sum(z, axis=0))
+    # .cs: nobody reads it soon, so it shall not push out of the L2 what is still to be read again.
+    tl.store(y + (last + lane), z * scale, mask=mask, cache_modifier=".cs")
+    for start in tl.range(0, last, BLOCK_SIZE):
+        z = tl.load(x + (start + lane), eviction_policy="evict_first").to(tl.float32)
+        tl.store(y + (start + lane), tl.exp(z - higher) * scale, cache_modifier=".cs")
 
 
 @dataclass(frozen=True)

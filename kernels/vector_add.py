@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gpu_explain.kernels.session import Session
     from gpu_explain.scenes.base import Trace
 
-BLOCK_SIZE = 1024
-"""Elements a program: 8 a thread with 4 warps, which is two 16-byte loads from each float32 array."""
+BLOCK_SIZE = 512
+"""Elements a program: 4 a thread with 4 warps, which is one 16-byte load from each float32 array."""
 NUM_WARPS = 4
 WARPS = (1, 2, 4, 8, 16, 32)
 BLOCK_SIZES = tuple(2**power for power in range(17))

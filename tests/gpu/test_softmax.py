@@ -46,7 +46,7 @@ def test_many_short_rows_are_put_together_and_all_are_right(gpu: Session) -> Non
 
     from gpu_explain.kernels.softmax import path_for, softmax
 
-    for rows, columns in ((40_001, 1), (40_001, 5), (33_333, 100), (20_001, 256), (9_999, 1000)):
+    for rows, columns in ((40_001, 1), (40_001, 5), (33_333, 100), (20_001, 256), (9_999, 300)):
         assert path_for(rows, columns).rows > 1
         x = 3 * torch.randn(rows, columns, device="cuda")
         result = Guarded(rows * columns, torch.float32)
