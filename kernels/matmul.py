@@ -41,6 +41,58 @@ def place_of(tile, m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: 
 
 
 @triton.jit
+def product_of(
+    a,
+    b,
+    tile_m,
+    tile_n,
+    m,
+    n,
+    k,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    EVEN_K: tl.constexpr,
+):
+    """One tile of a · b in float32: its rows of a times its columns of b, BLOCK_K steps of k at a time."""
+    # 64 bits, or offsets would wrap beyond 2^31 elements.
+    rows = (tile_m * BLOCK_M + tl.arange(0, BLOCK_M)).to(tl.int64)
+    columns = (tile_n * BLOCK_N + tl.arange(0, BLOCK_N)).to(tl.int64)
+    steps = tl.arange(0, BLOCK_K)
+    # Rows past the end wrap around: they read what is there, and are never stored. It spares the loop two masks.
+    a_tile = a + (rows % m)[:, None] * stride_am + steps.to(tl.int64)[None, :] * stride_ak
+    b_tile = b + steps.to(tl.int64)[:, None] * stride_bk + (columns % n)[None, :] * stride_bn
+    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    # Otherwise ptxas allows for a loop that never runs, and on Hopper then waits after every matrix instruction.
+    tl.assume(k > 0)
+    for done in tl.range(0, k, BLOCK_K):
+        if EVEN_K:
+            a_now, b_now = tl.load(a_tile), tl.load(b_tile)
+        else:
+            # Steps past the end must add nothing, whatever lies in memory there: an infinity times 0 is NaN.
+            a_now = tl.load(a_tile, mask=steps[None, :] < k - done, other=0.0)
+            b_now = tl.load(b_tile, mask=steps[:, None] < k - done, other=0.0)
+        total = tl.dot(a_now, b_now, total)
+        a_tile += tl.cast(stride_ak, tl.int64) * BLOCK_K
+        b_tile += tl.cast(stride_bk, tl.int64) * BLOCK_K
+    return total
+
+
+@triton.jit
+def store_tile(c, total, row, column, m, n, stride_cm, stride_cn, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """Store ``total`` from that row and column of c on, as c's elements; nothing outside it."""
+    rows = (row + tl.arange(0, ROWS)).to(tl.int64)
+    columns = (column + tl.arange(0, COLUMNS)).to(tl.int64)
+    inside = (rows < m)[:, None] & (columns < n)[None, :]
+    c_tile = c + rows[:, None] * stride_cm + columns[None, :] * stride_cn
+    tl.store(c_tile, total.to(c.dtype.element_ty), mask=inside)
+
+
+@triton.jit
 def matmul_kernel(
     record,
     arrivals,
@@ -70,28 +122,10 @@ def matmul_kernel(
     """
     start_clock = trace_begin(record, arrivals) if TRACED else 0
     tile_m, tile_n = place_of(tl.program_id(0), m, n, BLOCK_M, BLOCK_N, GROUP_M)
-    # 64 bits, or offsets would wrap beyond 2^31 elements.
-    rows = (tile_m * BLOCK_M + tl.arange(0, BLOCK_M)).to(tl.int64)
-    columns = (tile_n * BLOCK_N + tl.arange(0, BLOCK_N)).to(tl.int64)
-    steps = tl.arange(0, BLOCK_K)
-    # Rows past the end wrap around: they read what is there, and are never stored. It spares the loop two masks.
-    a_tile = a + (rows % m)[:, None] * stride_am + steps.to(tl.int64)[None, :] * stride_ak
-    b_tile = b + steps.to(tl.int64)[:, None] * stride_bk + (columns % n)[None, :] * stride_bn
-    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    # Otherwise ptxas allows for a loop that never runs, and on Hopper then waits after every matrix instruction.
-    tl.assume(k > 0)
-    for done in tl.range(0, k, BLOCK_K):
-        if EVEN_K:
-            a_now, b_now = tl.load(a_tile), tl.load(b_tile)
-        else:
-            # Steps past the end must add nothing, whatever lies in memory there: an infinity times 0 is NaN.
-            a_now = tl.load(a_tile, mask=steps[None, :] < k - done, other=0.0)
-            b_now = tl.load(b_tile, mask=steps[:, None] < k - done, other=0.0)
-        total = tl.dot(a_now, b_now, total)
-        a_tile += tl.cast(stride_ak, tl.int64) * BLOCK_K
-        b_tile += tl.cast(stride_bk, tl.int64) * BLOCK_K
-    c_tile = c + rows[:, None] * stride_cm + columns[None, :] * stride_cn
-    tl.store(c_tile, total.to(c.dtype.element_ty), mask=(rows[:, None] < m) & (columns[None, :] < n))
+    total = product_of(
+        a, b, tile_m, tile_n, m, n, k, stride_am, stride_ak, stride_bk, stride_bn, BLOCK_M, BLOCK_N, BLOCK_K, EVEN_K
+    )
+    store_tile(c, total, tile_m * BLOCK_M, tile_n * BLOCK_N, m, n, stride_cm, stride_cn, BLOCK_M, BLOCK_N)
     if TRACED:
         trace_end(record, start_clock)
 
@@ -99,7 +133,7 @@ def matmul_kernel(
 def matmul(a: Any, b: Any, out: Any = None, *, config: Config | None = None, tune: bool = False) -> Any:
     """A · B in one launch on the current stream; returns ``out``, or a new tensor.
 
-    float32 operands are rounded to tf32 (10 bits of mantissa), as the tensor cores take them; float8 needs compute
+    Of float32 operands the tensor cores take the first 10 bits of the mantissa (tf32); float8 needs compute
     capability 8.9. Sums are kept in float32 (on Hopper's float8 path, in what its tensor cores keep: about 14 bits).
     Operands of these may be copied first (:func:`along_k`).
 

@@ -1,8 +1,8 @@
 """Tile sizes for the Triton matmuls: what is shipped for which GPU, and what the autotuner may try. One place for both.
 
 Two things pull at a tile. Larger ones load less: an SM that computes BLOCK_M × BLOCK_N numbers loads BLOCK_M + BLOCK_N
-for each step of k. Smaller ones are more: there should be one for every SM, or SMs stay idle. So a ladder is shipped
-for each kind of GPU, largest tile first, and the first whose tiles keep nearly all SMs busy is taken.
+for each step of k. Smaller ones share the work out better: one tile more than there are SMs takes as long as twice as
+many. So a ladder is shipped for each kind of GPU, largest tile first, and :func:`shipped` reckons which is quickest.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-_BUSY = 0.9
-"""The share of the SMs that must have a tile, or a smaller tile is taken."""
+TMA_SINCE = (9, 0)
+"""Compute capability from which tiles can be moved by descriptors."""
+_LOAD = 50
+"""How many multiply-adds loading one number weighs, from measurements of square products on an H200."""
 _BARRIERS = 1024
 """Bytes of shared memory left for the barriers that say when a tile has arrived."""
 
@@ -71,8 +73,8 @@ _LADDERS: dict[str, tuple[Config, ...]] = {
         Config(64, 64, 64, num_warps=4, num_stages=4),
     ),
     "hopper": (  # 9.0: 227 KB
-        Config(128, 256, 64, group_m=16, num_warps=8, num_stages=3),
-        Config(128, 128, 64, num_warps=8, num_stages=4),
+        Config(128, 256, 64, num_warps=8, num_stages=3),
+        Config(128, 128, 64, num_warps=8, num_stages=3),
         Config(64, 128, 64, num_warps=4, num_stages=4),
         Config(64, 64, 64, num_warps=4, num_stages=4),
     ),
@@ -88,13 +90,19 @@ _LADDERS: dict[str, tuple[Config, ...]] = {
         Config(64, 64, 32, num_warps=4, num_stages=4),
     ),
 }
-# Where another choice is better for programs that stay. The kernel has room to store beside the tiles in flight.
+# Where another choice is better for programs that stay.
 _PERSISTENT_LADDERS = {
+    "ampere": (
+        Config(128, 256, 64, num_warps=8, num_stages=3),
+        Config(128, 128, 64, num_warps=8, num_stages=3),
+        Config(128, 64, 64, num_warps=4, num_stages=4),
+        Config(64, 64, 64, num_warps=4, num_stages=4),
+    ),
     "hopper": (
         Config(128, 256, 64, group_m=16, num_warps=8, num_stages=4),
-        Config(128, 128, 64, num_warps=8, num_stages=4),
-        Config(64, 128, 64, num_warps=4, num_stages=4),
-        Config(64, 64, 64, num_warps=4, num_stages=4),
+        Config(128, 128, 64, num_warps=4, num_stages=4),
+        Config(64, 128, 128, num_warps=4, num_stages=3),
+        Config(64, 64, 128, num_warps=4, num_stages=3),
     ),
 }
 _SHARED_LIMIT = {"ampere": 163 << 10, "hopper": 227 << 10, "blackwell": 227 << 10, "small": 99 << 10}
@@ -118,13 +126,16 @@ def ladder(capability: tuple[int, int], item: int) -> tuple[Config, ...]:
 
 
 def persistent_ladder(capability: tuple[int, int], item: int, stored_item: int) -> tuple[Config, ...]:
-    """The same for the persistent kernel, which stores elements of ``stored_item`` bytes while it loads.
+    """The same for the persistent kernel, which with descriptors stores elements of ``stored_item`` bytes as it loads.
 
     Where there is no room for both, a tile is stored in halves, or one tile less is in flight.
     """
     kind = kind_of(capability)
+    rungs = _rungs(_LADDERS | _PERSISTENT_LADDERS, kind, item)
+    if capability < TMA_SINCE:
+        return rungs
     found = []
-    for config in _rungs(_LADDERS | _PERSISTENT_LADDERS, kind, item):
+    for config in rungs:
         choices = [
             replace(config, num_stages=config.num_stages - fewer, store_parts=parts)
             for fewer in range(config.num_stages - 1)
@@ -136,11 +147,13 @@ def persistent_ladder(capability: tuple[int, int], item: int, stored_item: int) 
 
 
 def shipped(rungs: tuple[Config, ...], sms: int, m: int, n: int) -> Config:
-    """The configuration of a ladder to use without a search: the largest tile of which there are enough for the SMs."""
-    for config in rungs:
-        if -(-m // config.block_m) * -(-n // config.block_n) >= _BUSY * sms:
-            return config
-    return rungs[-1]
+    """The rung of a ladder to use without a search: the one whose rounds of tiles should take the least time."""
+
+    def time(config: Config) -> int:
+        rounds = -(-(-(-m // config.block_m) * -(-n // config.block_n)) // sms)
+        return rounds * (config.block_m * config.block_n + _LOAD * (config.block_m + config.block_n))
+
+    return min(rungs, key=time)
 
 
 @cache

@@ -17,64 +17,34 @@ import triton
 import triton.language as tl
 
 from gpu_explain.kernels.arguments import check_number, check_tensor
-from gpu_explain.kernels.matmul import along_k, check, place_of, programs
-from gpu_explain.kernels.matmul_configs import Config, persistent_ladder, shipped
+from gpu_explain.kernels.matmul import along_k, check, place_of, product_of, programs, store_tile
+from gpu_explain.kernels.matmul_configs import TMA_SINCE, Config, persistent_ladder, shipped
 from gpu_explain.kernels.trace_triton import globaltimer_ns, trace_begin, trace_end
 
-_TMA_SINCE = (9, 0)
 _TMA_BYTES = 16
 """Addresses and strides in bytes that a descriptor takes are multiples of this."""
 _TMA_STRIDE = 2**40
 
 
 @triton.jit
-def load_tile(
-    source,
-    row,
-    column,
-    rows,
-    columns,
-    stride_row,
-    stride_column,
-    ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    TMA: tl.constexpr,
-    TURNED: tl.constexpr,
-):
-    """A tile of a matrix, 0 outside it. ``source`` is a descriptor where TMA (of the transpose where TURNED)."""
-    if TMA and TURNED:
+def ask_for_tile(source, row, column, TURNED: tl.constexpr):
+    """A tile of a matrix by its descriptor, or by that of its transpose where TURNED; 0 outside it."""
+    if TURNED:
         tile = source.load([column, row]).T
-    elif TMA:
-        tile = source.load([row, column])
     else:
-        i, j = (row + tl.arange(0, ROWS)).to(tl.int64), (column + tl.arange(0, COLUMNS)).to(tl.int64)
-        inside = (i < rows)[:, None] & (j < columns)[None, :]
-        tile = tl.load(source + i[:, None] * stride_row + j[None, :] * stride_column, mask=inside, other=0.0)
+        tile = source.load([row, column])
     return tile
 
 
 @triton.jit
-def store_tile(
-    target,
-    total,
-    row,
-    column,
-    rows,
-    columns,
-    stride_row,
-    stride_column,
-    ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    TMA: tl.constexpr,
+def put_tile(
+    c, total, row, column, m, n, stride_cm, stride_cn, ROWS: tl.constexpr, COLUMNS: tl.constexpr, TMA: tl.constexpr
 ):
-    """Store a tile of float32 as the target's elements; nothing outside the matrix."""
+    """Store a tile by c's descriptor, or by pointers."""
     if TMA:
-        target.store([row, column], total.to(target.dtype))
+        c.store([row, column], total.to(c.dtype))
     else:
-        i, j = (row + tl.arange(0, ROWS)).to(tl.int64), (column + tl.arange(0, COLUMNS)).to(tl.int64)
-        inside = (i < rows)[:, None] & (j < columns)[None, :]
-        numbers = total.to(target.dtype.element_ty)
-        tl.store(target + i[:, None] * stride_row + j[None, :] * stride_column, numbers, mask=inside)
+        store_tile(c, total, row, column, m, n, stride_cm, stride_cn, ROWS, COLUMNS)
 
 
 @triton.jit
@@ -98,6 +68,7 @@ def matmul_persistent_kernel(
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr,
+    EVEN_K: tl.constexpr,
     STORE_PARTS: tl.constexpr,
     ACROSS: tl.constexpr,
     TMA: tl.constexpr,
@@ -107,31 +78,50 @@ def matmul_persistent_kernel(
 ):
     """c[m, n] = a[m, k] · b[k, n] by any number of programs; k is at least 1.
 
-    a, b and c are pointers, or descriptors where TMA. STORE_PARTS is 1 or 2. Where TRACED, ``record`` and ``arrivals``
-    are those of ``trace_triton.py``, and ``done`` (int64 ``[2, tiles]``) takes which program did a tile and when it had
-    asked for it to be stored, on the GPU's timer; else all three are ``None``.
+    a, b and c are descriptors where TMA, of the transposes where A_TURNED and B_TURNED, else pointers. ACROSS loads for
+    the next tile before the last is stored (descriptors only). STORE_PARTS is 1 or 2, EVEN_K as for ``matmul_kernel``.
+    Where TRACED, ``record`` and ``arrivals`` are those of ``trace_triton.py``, and ``done`` (int64 ``[2, tiles]``) is
+    told which program did a tile and when, on the GPU's timer, it had asked for it to be stored; else all are ``None``.
     """
     start_clock = trace_begin(record, arrivals) if TRACED else 0
     tiles = tl.cdiv(m, BLOCK_M) * tl.cdiv(n, BLOCK_N)
     tl.assume(k > 0)
-    # Flattened into one loop over all steps of all tiles, it can load across the end of a tile.
+    # Flattened, the two loops are one over all steps of all tiles, and loads run ahead across the end of a tile.
     for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=ACROSS):
         tile_m, tile_n = place_of(tile, m, n, BLOCK_M, BLOCK_N, GROUP_M)
         row, column = tile_m * BLOCK_M, tile_n * BLOCK_N
-        total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-        for step in tl.range(0, tl.cdiv(k, BLOCK_K)):
-            at = step * BLOCK_K
-            a_now = load_tile(a, row, at, m, k, stride_am, stride_ak, BLOCK_M, BLOCK_K, TMA, A_TURNED)
-            b_now = load_tile(b, at, column, k, n, stride_bk, stride_bn, BLOCK_K, BLOCK_N, TMA, B_TURNED)
-            total = tl.dot(a_now, b_now, total)
+        if TMA:
+            total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+            for step in tl.range(0, tl.cdiv(k, BLOCK_K)):
+                a_now = ask_for_tile(a, row, step * BLOCK_K, A_TURNED)
+                b_now = ask_for_tile(b, step * BLOCK_K, column, B_TURNED)
+                total = tl.dot(a_now, b_now, total)
+        else:
+            total = product_of(
+                a,
+                b,
+                tile_m,
+                tile_n,
+                m,
+                n,
+                k,
+                stride_am,
+                stride_ak,
+                stride_bk,
+                stride_bn,
+                BLOCK_M,
+                BLOCK_N,
+                BLOCK_K,
+                EVEN_K,
+            )
         if STORE_PARTS == 1:
-            store_tile(c, total, row, column, m, n, stride_cm, stride_cn, BLOCK_M, BLOCK_N, TMA)
+            put_tile(c, total, row, column, m, n, stride_cm, stride_cn, BLOCK_M, BLOCK_N, TMA)
         else:
             # The left half, then the right one, through half the shared memory: room for one more tile in flight.
             left, right = tl.split(tl.permute(tl.reshape(total, (BLOCK_M, 2, BLOCK_N // 2)), (0, 2, 1)))
             half: tl.constexpr = BLOCK_N // 2
-            store_tile(c, left, row, column, m, n, stride_cm, stride_cn, BLOCK_M, half, TMA)
-            store_tile(c, right, row, column + half, m, n, stride_cm, stride_cn, BLOCK_M, half, TMA)
+            put_tile(c, left, row, column, m, n, stride_cm, stride_cn, BLOCK_M, half, TMA)
+            put_tile(c, right, row, column + half, m, n, stride_cm, stride_cn, BLOCK_M, half, TMA)
         if TRACED:
             tl.store(done + tile, tl.program_id(0).to(tl.int64))
             tl.store(done + tiles + tile, globaltimer_ns())
@@ -229,7 +219,7 @@ def why_no_tma(a: Any, b: Any, out: Any) -> str:
     """Why these operands cannot be moved with descriptors; empty when they can."""
     import torch
 
-    if a.is_cuda and torch.cuda.get_device_capability(a.device) < _TMA_SINCE:
+    if a.is_cuda and torch.cuda.get_device_capability(a.device) < TMA_SINCE:
         return "the GPU has no Tensor Memory Accelerator: compute capability 9.0 or newer is needed"
     for name, tensor in (("a", a), ("b", b), ("out", out)):
         if tensor.data_ptr() % _TMA_BYTES:
@@ -263,7 +253,8 @@ def _launch(
             _descriptor(out, config.block_m, part, False),
         )
     (m, k), n = a.shape, b.shape[1]
-    matmul_persistent_kernel[(stay(a, b, out, sms, config),)](
+    launched = stay(a, b, out, sms, config)
+    matmul_persistent_kernel[(launched,)](
         *trace,
         *operands,
         m,
@@ -273,8 +264,9 @@ def _launch(
         *b.stride(),
         *out.stride(),
         **config.meta,
+        EVEN_K=k % config.block_k == 0,
         STORE_PARTS=config.store_parts,
-        ACROSS=True,
+        ACROSS=use and programs(m, n, config) > launched,
         TMA=use,
         A_TURNED=a_turned,
         B_TURNED=b_turned,

@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from gpu_explain.kernels.matmul_configs import Config, ladder, persistent_ladder, search_space, shared_limit, shipped
+from gpu_explain.kernels.matmul_configs import (
+    TMA_SINCE,
+    Config,
+    ladder,
+    persistent_ladder,
+    search_space,
+    shared_limit,
+    shipped,
+)
 
 triton = pytest.importorskip("triton", reason="triton is not installed")
 
@@ -46,17 +54,15 @@ def compiled(
     from gpu_explain.kernels.matmul_persistent import matmul_persistent_kernel
 
     kernel = matmul_persistent_kernel if persistent else matmul_kernel
-    constants: dict[str, Any] = {**config.meta, "TRACED": traced}
+    constants: dict[str, Any] = {**config.meta, "EVEN_K": False, "TRACED": traced}
     if persistent:
         constants |= {
             "STORE_PARTS": config.store_parts,
-            "ACROSS": True,
+            "ACROSS": tma,
             "TMA": tma,
             "A_TURNED": False,
             "B_TURNED": tma and turned,
         }
-    else:
-        constants |= {"EVEN_K": False}
     constants |= dict.fromkeys(("stride_ak", "stride_bk" if turned else "stride_bn", "stride_cn"), 1)
     signature = {name: "constexpr" if name in constants else "i32" for name in kernel.arg_names}
     records = {"record": "*i64", "arrivals": "*i32", "done": "*i64"}
@@ -161,13 +167,13 @@ def test_a_configuration_that_does_not_fit_is_found_out(fault: dict[str, int], n
         sound(compiled(config, 86, "fp16"), 86, tmp_path)
 
 
-def test_the_largest_tile_that_keeps_the_sms_busy_is_taken() -> None:
+def test_the_tile_is_taken_that_should_be_quickest() -> None:
     steps = ladder((9, 0), 2)
     large, small = steps[0], steps[-1]
-    busy = 10 * large.block_m, 10 * large.block_n
-    assert shipped(steps, 100, *busy) == large
-    assert shipped(steps, 111, *busy) == large  # nine in ten are enough
-    assert shipped(steps, 112, *busy) != large
+    fits = 10 * large.block_m, 10 * large.block_n
+    assert shipped(steps, 100, *fits) == large
+    assert shipped(steps, 99, *fits) != large  # or a second round, for one tile
+    assert shipped(steps, 51, *fits) == large
     assert shipped(steps, 100, 1, 1) == small
 
 
@@ -179,6 +185,7 @@ def test_what_may_be_tried_fits(capability: tuple[int, int], item: int) -> None:
     assert len(space) == len(set(space)) >= 10
     for config in (*space, *persistent_ladder(capability, item, 4)):
         assert config.shared_bytes(item) <= shared_limit(capability)
-        assert config.block_k * item in (64, 128)
-    for config in persistent_ladder(capability, item, 4):
-        assert config.shared_bytes(item, 4) <= shared_limit(capability)
+        assert config.block_k * item in (64, 128, 256)
+    if capability >= TMA_SINCE:
+        for config in persistent_ladder(capability, item, 4):
+            assert config.shared_bytes(item, 4) <= shared_limit(capability)

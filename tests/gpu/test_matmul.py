@@ -74,6 +74,16 @@ def test_it_is_the_product_and_writes_nothing_else(gpu: Session, call: Call, dty
         assert room[-1].item() == torch.tensor(POISON, dtype=kind).item()
 
 
+@pytest.mark.sanitised
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_small_products_stay_inside_their_memory(gpu: Session, call: Call, dtype: str) -> None:
+    for m, n, k in ((64, 128, 64), (67, 41, 37)):
+        a, b = _randn(gpu, m, k, dtype), _randn(gpu, k, n, dtype)
+        out = call(a, b)
+        gpu.synchronise()
+        assert _far(out, a, b) <= ALLOWED[dtype]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float8_e4m3fn"])
 @pytest.mark.parametrize("turned", ["a", "b", "ab"])
 def test_transposed_views(gpu: Session, call: Call, dtype: str, turned: str) -> None:
