@@ -31,8 +31,8 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from gpu_explain.kernels.arguments import check_number, check_tensor
 from gpu_explain.kernels.attention_configs import HEADS, configuration, copy_engine_helps
 
-_LOG2_E = 1.4426950408889634
-_MOST_PROGRAMS = 2**31 - 1
+LOG2_E = 1.4426950408889634
+MOST_PROGRAMS = 2**31 - 1
 _LONGEST = 2**30
 _ALIGNMENT = 16
 """Bytes of which a tensor descriptor wants addresses and strides to be multiples."""
@@ -52,7 +52,22 @@ def load_rows(source, strides, batch, head, start, length, BLOCK: tl.constexpr, 
     return rows
 
 
-@triton.jit(do_not_specialize=["heads", "q_len", "k_len", "diagonal"])
+@triton.jit
+def place_of(program, programs, heads, q_len, together, BLOCK_M: tl.constexpr):
+    """Batch, head and first row of a program: the last blocks of ``together`` heads, then the blocks before, and so on.
+
+    With a causal mask the last rows see most keys, and the longest programs should start first, of all heads alike.
+    But programs that run at the same time share keys and values in the L2, so not of more heads than fit there.
+    """
+    blocks = tl.cdiv(q_len, BLOCK_M)
+    bundle = program // (blocks * together)
+    in_bundle = tl.minimum(together, programs // blocks - bundle * together)
+    rank = program - bundle * blocks * together
+    both = bundle * together + rank % in_bundle
+    return both // heads, both % heads, (blocks - 1 - rank // in_bundle) * BLOCK_M
+
+
+@triton.jit(do_not_specialize=["heads", "q_len", "k_len", "diagonal", "together"])
 def attention_kernel(
     q,
     k,
@@ -63,6 +78,7 @@ def attention_kernel(
     k_len,
     scale,
     diagonal,
+    together,
     q_strides,
     k_strides,
     v_strides,
@@ -75,13 +91,9 @@ def attention_kernel(
     """``BLOCK_M`` rows of the output of one head, one program each; tensors are ``[batch, heads, length, HEAD]``.
 
     q, k and v are pointers or tensor descriptors; ``scale`` has log2(e) in it. With ``CAUSAL``, row i sees the keys
-    j <= i + ``diagonal``.
+    j <= i + ``diagonal``. ``together`` is explained at :func:`place_of`.
     """
-    blocks = tl.cdiv(q_len, BLOCK_M)
-    both = tl.program_id(0) // blocks
-    batch, head = both // heads, both % heads
-    # Blocks are taken from the end: with a causal mask the last rows see most keys, and so the longest start first.
-    start_m = (blocks - 1 - tl.program_id(0) % blocks) * BLOCK_M
+    batch, head, start_m = place_of(tl.program_id(0), tl.num_programs(0), heads, q_len, together, BLOCK_M)
     i = start_m + tl.arange(0, BLOCK_M)
 
     # Keys [0, whole) are seen by all rows of this block, keys from ``end`` on by none; between them the mask decides.
@@ -160,16 +172,17 @@ def attention(
     descriptors = copy_engine_helps(capability, q.element_size()) and all(map(fits_descriptor, (q, k, v)))
     c = configuration(capability, q.element_size(), head, descriptors=descriptors)
     programs = batch * heads * triton.cdiv(q_len, c.block_m)
-    if programs > _MOST_PROGRAMS:
-        raise ValueError(f"q: at most {_MOST_PROGRAMS} blocks of {c.block_m} rows expected, got {programs}")
+    if programs > MOST_PROGRAMS:
+        raise ValueError(f"q: at most {MOST_PROGRAMS} blocks of {c.block_m} rows expected, got {programs}")
     attention_kernel[(programs,)](
         *((described(t, n) for t, n in ((q, c.block_m), (k, c.block_n), (v, c.block_n))) if descriptors else (q, k, v)),
         out,
         heads,
         q_len,
         k_len,
-        _LOG2_E * (head**-0.5 if scale is None else scale),
+        LOG2_E * (head**-0.5 if scale is None else scale),
         min(max(diagonal, -q_len), k_len),
+        heads_together(q, k) if causal else 1,
         *(tensor.stride() for tensor in (q, k, v, out)),
         CAUSAL=causal,
         HEAD=head,
@@ -179,6 +192,17 @@ def attention(
         num_stages=c.num_stages,
     )
     return out
+
+
+def heads_together(q: Any, k: Any) -> int:
+    """How many heads' keys and values fill half of the L2; at least 1, at most all heads of all batches."""
+    import torch
+
+    every = q.shape[0] * q.shape[1]
+    if not q.is_cuda:
+        return every
+    in_half = torch.cuda.get_device_properties(q.device).L2_cache_size // 2
+    return max(1, min(every, in_half // (2 * k.shape[2] * k.shape[3] * k.element_size())))
 
 
 def fits_descriptor(tensor: Any) -> bool:
@@ -194,9 +218,13 @@ def fits_descriptor(tensor: Any) -> bool:
 
 def described(tensor: Any, block: int) -> TensorDescriptor:
     """A descriptor that fetches ``block`` rows of one head at a time."""
-    # The stride of a dimension of length 1 is never used, may be anything, and must still be a multiple of 16 bytes.
-    strides = [s if n > 1 else tensor.shape[-1] for n, s in zip(tensor.shape[:-1], tensor.stride()[:-1], strict=True)]
-    return TensorDescriptor(tensor, list(tensor.shape), [*strides, 1], [1, 1, block, tensor.shape[-1]])
+    return TensorDescriptor(tensor, list(tensor.shape), strides_of(tensor), [1, 1, block, tensor.shape[-1]])
+
+
+def strides_of(tensor: Any) -> list[int]:
+    """Strides as a descriptor wants them: in torch, that of a dimension of length 1 may be anything."""
+    used = zip(tensor.shape[:-1], tensor.stride()[:-1], strict=True)
+    return [*(stride if length > 1 else tensor.shape[-1] for length, stride in used), 1]
 
 
 def check(q: Any, k: Any, v: Any, causal: bool, diagonal: int, scale: float | None, out: Any) -> Any:

@@ -30,7 +30,7 @@ HEADS = (64, 128)
 """Elements of a head for which there are configurations."""
 
 _BY_COPY_ENGINE = {  # by major compute capability and elements of a head; elements of 2 bytes
-    9: {64: Configuration(128, 128, 4, 2), 128: Configuration(128, 128, 8, 2)},
+    9: {64: Configuration(64, 128, 4, 2), 128: Configuration(64, 64, 4, 3)},
     10: {64: Configuration(128, 64, 4, 2), 128: Configuration(128, 128, 8, 2)},
 }
 _BY_THREADS = {  # by bytes of an element and elements of a head
@@ -38,6 +38,8 @@ _BY_THREADS = {  # by bytes of an element and elements of a head
     # Float32 is split in three products of tf32 with all their operands in registers: only small blocks do not spill.
     4: {64: Configuration(64, 16, 4, 2), 128: Configuration(32, 16, 4, 2)},
 }
+
+_HOPPER = {64: Configuration(64, 128, 4, 3), 128: Configuration(64, 128, 4, 2)}
 
 
 def copy_engine_helps(capability: tuple[int, int], item: int) -> bool:
@@ -55,3 +57,8 @@ def configuration(capability: tuple[int, int], item: int, head: int, *, descript
     ``descriptors`` says whether the copy engine fetches the blocks or the threads do, which costs them registers.
     """
     return _BY_COPY_ENGINE[capability[0]][head] if descriptors else _BY_THREADS[item][head]
+
+
+def hopper_configuration(head: int) -> Configuration:
+    """The configuration of ``attention_hopper.py``: queries, warps of each of its groups, blocks in its rings."""
+    return _HOPPER[head]

@@ -46,6 +46,15 @@ def test_it_is_float64_within_rounding_and_writes_nothing_else(
     assert (room == POISON).all()
 
 
+@pytest.mark.parametrize("together", [1, 2, 3, 5])
+def test_all_blocks_of_all_heads_have_their_turn(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpu_explain.kernels.attention.heads_together", lambda *_: together)
+    q, k, v = (randn(1, 5, 300, 64) for _ in range(3))
+    out = torch.full_like(q, POISON)
+    attention(q, k, v, causal=True, out=out)
+    assert_right(out, q, k, v, causal=True)
+
+
 @pytest.mark.parametrize("head", [64, 128])
 def test_half_precision_and_strides(head: int) -> None:
     q = randn(2, 140, 3, head, dtype=torch.float16).transpose(1, 2)
