@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks.compare import Contestant, Row, compare, heading, markdown
 from gpu_explain.kernels.attention import attention, flops, reference
+from gpu_explain.kernels.attention_configs import HOPPER
 from gpu_explain.kernels.opening import open_session
 from gpu_explain.kernels.session import Session
 
@@ -60,6 +61,11 @@ def row(gpu: Session, length: int, head: int, *, causal: bool, roof: float) -> R
         Contestant("SDPA flash", sdpa("FLASH_ATTENTION", q, k, v, causal)),
         Contestant("SDPA cuDNN", sdpa("CUDNN_ATTENTION", q, k, v, causal)),
     ]
+    if gpu.device.compute_capability[0] == HOPPER:
+        from gpu_explain.kernels.attention_hopper import attention_hopper
+
+        launch = lambda: attention_hopper(q, k, v, causal=causal, out=out)  # noqa: E731
+        contestants.insert(1, Contestant("Gluon", launch, ours=True))
     if length <= _UNFUSED_UP_TO:
         contestants.append(Contestant("torch, unfused", lambda: reference(q, k, v, causal=causal)))
     return compare(

@@ -26,11 +26,13 @@ class Configuration:
     num_stages: int
 
 
+HOPPER = 9
+"""Major compute capability of Hopper."""
 HEADS = (64, 128)
 """Elements of a head for which there are configurations."""
 
 _BY_COPY_ENGINE = {  # by major compute capability and elements of a head; elements of 2 bytes
-    9: {64: Configuration(64, 128, 4, 2), 128: Configuration(64, 64, 4, 3)},
+    HOPPER: {64: Configuration(64, 128, 4, 2), 128: Configuration(64, 64, 4, 3)},
     10: {64: Configuration(128, 64, 4, 2), 128: Configuration(128, 128, 8, 2)},
 }
 _BY_THREADS = {  # by bytes of an element and elements of a head
@@ -39,7 +41,7 @@ _BY_THREADS = {  # by bytes of an element and elements of a head
     4: {64: Configuration(64, 16, 4, 2), 128: Configuration(32, 16, 4, 2)},
 }
 
-_HOPPER = {64: Configuration(64, 128, 4, 3), 128: Configuration(64, 128, 4, 2)}
+_WRITTEN_FOR_HOPPER = {64: Configuration(64, 128, 4, 3), 128: Configuration(64, 128, 4, 2)}
 
 
 def copy_engine_helps(capability: tuple[int, int], item: int) -> bool:
@@ -61,4 +63,4 @@ def configuration(capability: tuple[int, int], item: int, head: int, *, descript
 
 def hopper_configuration(head: int) -> Configuration:
     """The configuration of ``attention_hopper.py``: queries, warps of each of its groups, blocks in its rings."""
-    return _HOPPER[head]
+    return _WRITTEN_FOR_HOPPER[head]

@@ -40,7 +40,7 @@ from gpu_explain.kernels.attention import (
     place_of,
     strides_of,
 )
-from gpu_explain.kernels.attention_configs import hopper_configuration
+from gpu_explain.kernels.attention_configs import HOPPER, hopper_configuration
 
 GROUPS = gl.constexpr(2)
 """Warp groups that compute."""
@@ -291,8 +291,8 @@ def check_hopper(q: Any, k: Any, v: Any) -> None:
     """Check what :func:`attention_hopper` wants beyond ``attention``. Raises ``ValueError``."""
     import torch
 
-    if not q.is_cuda or torch.cuda.get_device_capability(q.device)[0] != 9:
-        raise ValueError(f"q: a tensor on a GPU of compute capability 9 expected, got one on {q.device}")
+    if not q.is_cuda or torch.cuda.get_device_capability(q.device)[0] != HOPPER:
+        raise ValueError(f"q: a tensor on a GPU of compute capability {HOPPER} expected, got one on {q.device}")
     if q.element_size() != 2:
         raise ValueError(f"q: float16 or bfloat16 expected, got {str(q.dtype).removeprefix('torch.')}")
     for name, tensor in (("q", q), ("k", k), ("v", v)):
