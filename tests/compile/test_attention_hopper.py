@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,10 @@ import pytest
 triton = pytest.importorskip("triton", reason="triton is not installed")
 
 from gpu_explain.kernels.attention_configs import HEADS, hopper_configuration  # noqa: E402
+from tests.compile.resources import SHARED_LIMIT  # noqa: E402
+from tests.compile.test_attention import machine_code  # noqa: E402
 
 WARP_GROUP = 128
-SHARED_LIMIT = 227 * 1024
 
 
 def compiled(head: int, *, causal: bool, dtype: str = "fp16") -> Any:
@@ -41,33 +41,23 @@ def compiled(head: int, *, causal: bool, dtype: str = "fp16") -> Any:
     return triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": c.num_warps})
 
 
-def tool(name: str, *arguments: str, cubin: bytes, folder: Path) -> str:
-    path = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / name
-    if not path.is_file():
-        pytest.skip(f"this triton brings no {name}")
-    (folder / "kernel.cubin").write_bytes(cubin)
-    listed = subprocess.run([path, *arguments, folder / "kernel.cubin"], capture_output=True, text=True, check=True)
-    return listed.stdout
-
-
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("dtype", ["fp16", "bf16"])
 def test_it_neither_spills_nor_exceeds_shared_memory(head: int, causal: bool, dtype: str, tmp_path: Path) -> None:
     kernel = compiled(head, causal=causal, dtype=dtype)
-    code = tool("nvdisasm", "-c", cubin=kernel.asm["cubin"], folder=tmp_path)
+    code = machine_code(kernel, tmp_path)
     assert "HGMMA" in code
     assert "UTMALDG" in code
-    # The stack of the other partitions is what lies in wait if registers were short.
     assert not re.search(r"\b(LDL|STL)\b", code)
-    assert kernel.metadata.shared <= SHARED_LIMIT
+    assert kernel.metadata.shared <= SHARED_LIMIT[90]
 
 
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("causal", [False, True])
 def test_softmax_is_computed_while_a_product_is_under_way(head: int, causal: bool, tmp_path: Path) -> None:
     """Between "all but the last product" and "all products" lie the exponentials of a whole block, in both groups."""
-    code = tool("nvdisasm", "-c", cubin=compiled(head, causal=causal).asm["cubin"], folder=tmp_path)
+    code = machine_code(compiled(head, causal=causal), tmp_path)
     c = hopper_configuration(head)
     order = re.findall(r"MUFU\.EX2|DEPBAR\.LE gsb0, 0x[01]", code)
     between = []
