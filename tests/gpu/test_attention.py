@@ -69,8 +69,7 @@ def check_against_float64(attend: Attend, head: int, dtype: str, offset: int) ->
             assert (room == POISON).all(), f"{q_len} queries, {k_len} keys, {mask}"
 
 
-@pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(("head", "dtype"), [(64, "float16"), (128, "bfloat16")])
 def test_it_is_float64_within_rounding_and_writes_nothing_else(attend: Attend, head: int, dtype: str) -> None:
     check_against_float64(attend, head, dtype, offset=0)
 
