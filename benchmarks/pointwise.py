@@ -161,10 +161,13 @@ def _softmax(gpu: Session, roof: float, dtype: Any, rows: int, columns: int) -> 
 
 
 def _sums(gpu: Session) -> list[Row]:
+    from gpu_explain.kernels.read_once import read_once
     from gpu_explain.kernels.reduce_sum import flops, moved_bytes, reduce_sum
     from gpu_explain.kernels.reduction import RUNGS, reduce_sum_cuda
 
     (x,) = arrays_of(gpu, 1, 4 * N)
+    sums = read_once(gpu, x)
+    (read,) = gpu.timer.time([lambda: read_once(gpu, x, sums)], samples=SAMPLES, cold=True)
     found = []
     for n, rungs in ((LADDER_N, RUNGS), (N, RUNGS[1:])):
         part = x[:n]
@@ -190,6 +193,8 @@ def _sums(gpu: Session) -> list[Row]:
                 samples=SAMPLES,
                 bytes=moved_bytes(n),
                 flops=flops(n),
+                roof=moved_bytes(N) / read.median_us / 1e3,
+                roof_name="reads only, at 2^28",
                 wanted="0.99 × torch.sum" if n == N else "",
                 note="launches included that set a total to zero, or add partial sums up",
             )
