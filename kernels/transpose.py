@@ -28,7 +28,7 @@ def transpose(gpu: Session, a: Any, out: Any = None, *, method: str = "") -> Any
         gpu: The session.
         a: float32 ``[rows, columns]``, contiguous, on the session's GPU; may be empty.
         out: float32 ``[columns, rows]``, contiguous, in other memory than a.
-        method: One of :data:`METHODS`; by default ``wide`` where the arrays allow it, else ``padded``.
+        method: One of :data:`METHODS`; by default ``wide`` where the arrays allow it, else ``swizzled``.
 
     Raises:
         ValueError: Naming the argument and what was expected.
@@ -43,7 +43,7 @@ def transpose(gpu: Session, a: Any, out: Any = None, *, method: str = "") -> Any
     if a.numel() and out.data_ptr() < a.data_ptr() + a.nbytes and a.data_ptr() < out.data_ptr() + out.nbytes:
         raise ValueError("out: memory that is not a's expected, got an overlap")
     if not method:
-        method = "wide" if takes_wide(a, out) else "padded"
+        method = "wide" if takes_wide(a, out) else "swizzled"
     check_choice("method", method, METHODS)
     if method == "wide" and not takes_wide(a, out):
         raise ValueError(
