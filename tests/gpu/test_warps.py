@@ -125,6 +125,19 @@ def test_the_loads_come_from_dram(gpu: Session) -> None:
     assert one.latency == pytest.approx(min(far.cycles), rel=0.2)
 
 
+def test_nodes_that_were_visited_are_answered_by_the_l2(gpu: Session) -> None:
+    """What the flush and the fresh starts of every launch are for."""
+    import torch
+
+    from gpu_explain.kernels.ring import lay_ring
+
+    memory = torch.empty(64 << 20, dtype=torch.uint8, device="cuda")
+    starts = lay_ring(memory, memory.numel(), together=8 * 65).starts[::65].contiguous()
+    gpu.timer.flush()
+    first, again = (latency_hiding.run(gpu, starts, warps=8, chains=1, rounds=32) for _ in range(2))
+    assert again.latency < 0.7 * first.latency
+
+
 @pytest.mark.parametrize(
     ("call", "named"),
     [
