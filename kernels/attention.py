@@ -195,14 +195,15 @@ def attention(
 
 
 def heads_together(q: Any, k: Any) -> int:
-    """How many heads' keys and values fill half of the L2; at least 1, at most all heads of all batches."""
+    """Heads in a bundle (:func:`place_of`): equal bundles, of which keys and values fill at most half of the L2."""
     import torch
 
     every = q.shape[0] * q.shape[1]
     if not q.is_cuda:
         return every
-    in_half = torch.cuda.get_device_properties(q.device).L2_cache_size // 2
-    return max(1, min(every, in_half // (2 * k.shape[2] * k.shape[3] * k.element_size())))
+    half = torch.cuda.get_device_properties(q.device).L2_cache_size // 2
+    fit = max(1, half // (2 * k.shape[2] * k.shape[3] * k.element_size()))
+    return triton.cdiv(every, triton.cdiv(every, fit))
 
 
 def fits_descriptor(tensor: Any) -> bool:
