@@ -17,6 +17,7 @@ template <bool COUNT> __device__ __forceinline__ void naive(const float *a, cons
     const long long column = tile.column + threadIdx.y;
     if (row < m && column < n) {
         float sum = 0.0f;
+#pragma unroll 16 // more loads in flight at a time; the next rungs unroll as well
         for (long long i = 0; i < k; ++i) {
             sum = fmaf(load.one(a + row * k + i), load.one(b + i * n + column), sum);
         }
@@ -25,14 +26,15 @@ template <bool COUNT> __device__ __forceinline__ void naive(const float *a, cons
     load.report(counts);
 }
 
-extern "C" __global__ void matmul_1_naive(const float *a, const float *b, float *c, long long m, long long n,
-                                          long long k)
+extern "C" __global__ void __launch_bounds__(TILE *TILE, 1)
+    matmul_1_naive(const float *a, const float *b, float *c, long long m, long long n, long long k)
 {
     naive<false>(a, b, c, m, n, k, nullptr);
 }
 
-extern "C" __global__ void matmul_1_naive_counted(const float *a, const float *b, float *c, long long m, long long n,
-                                                  long long k, unsigned long long *counts)
+extern "C" __global__ void __launch_bounds__(TILE *TILE, 1)
+    matmul_1_naive_counted(const float *a, const float *b, float *c, long long m, long long n, long long k,
+                           unsigned long long *counts)
 {
     naive<true>(a, b, c, m, n, k, counts);
 }

@@ -16,6 +16,7 @@ template <bool COUNT> __device__ __forceinline__ void coalesced(const float *a, 
     const long long column = tile.column + threadIdx.x;
     if (row < m && column < n) {
         float sum = 0.0f;
+#pragma unroll 16 // more loads in flight at a time; the next rungs unroll as well
         for (long long i = 0; i < k; ++i) {
             sum = fmaf(load.one(a + row * k + i), load.one(b + i * n + column), sum);
         }
@@ -24,14 +25,15 @@ template <bool COUNT> __device__ __forceinline__ void coalesced(const float *a, 
     load.report(counts);
 }
 
-extern "C" __global__ void matmul_2_coalesced(const float *a, const float *b, float *c, long long m, long long n,
-                                              long long k)
+extern "C" __global__ void __launch_bounds__(TILE *TILE, 1)
+    matmul_2_coalesced(const float *a, const float *b, float *c, long long m, long long n, long long k)
 {
     coalesced<false>(a, b, c, m, n, k, nullptr);
 }
 
-extern "C" __global__ void matmul_2_coalesced_counted(const float *a, const float *b, float *c, long long m,
-                                                      long long n, long long k, unsigned long long *counts)
+extern "C" __global__ void __launch_bounds__(TILE *TILE, 1)
+    matmul_2_coalesced_counted(const float *a, const float *b, float *c, long long m, long long n, long long k,
+                               unsigned long long *counts)
 {
     coalesced<true>(a, b, c, m, n, k, counts);
 }

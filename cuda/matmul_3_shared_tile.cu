@@ -35,14 +35,15 @@ template <bool COUNT> __device__ __forceinline__ void shared_tile(const float *a
     load.report(counts);
 }
 
-extern "C" __global__ void matmul_3_shared_tile(const float *a, const float *b, float *c, long long m, long long n,
-                                                long long k)
+extern "C" __global__ void __launch_bounds__(TILE *TILE)
+    matmul_3_shared_tile(const float *a, const float *b, float *c, long long m, long long n, long long k)
 {
     shared_tile<false>(a, b, c, m, n, k, nullptr);
 }
 
-extern "C" __global__ void matmul_3_shared_tile_counted(const float *a, const float *b, float *c, long long m,
-                                                        long long n, long long k, unsigned long long *counts)
+extern "C" __global__ void __launch_bounds__(TILE *TILE)
+    matmul_3_shared_tile_counted(const float *a, const float *b, float *c, long long m, long long n, long long k,
+                                 unsigned long long *counts)
 {
     shared_tile<true>(a, b, c, m, n, k, counts);
 }
