@@ -9,7 +9,15 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("triton", reason="triton is not installed")
 
-from gpu_explain.kernels.attention import attention, fits_descriptor, flops, reference, seen_scores  # noqa: E402
+from gpu_explain.kernels.attention import (  # noqa: E402
+    attention,
+    fits_descriptor,
+    flops,
+    fused_bytes,
+    reference,
+    seen_scores,
+    unfused_bytes,
+)
 
 POISON = -12345.0
 
@@ -98,3 +106,11 @@ def test_arithmetic_is_counted_where_the_mask_leaves_it() -> None:
                 assert seen_scores(q_len, k_len, causal=True, diagonal=diagonal) == mask.sum().item()
     assert flops(1, 16, 4096, 4096, 64) == 4 * 16 * 4096**2 * 64
     assert flops(1, 16, 4096, 4096, 64, causal=True) == pytest.approx(2 * 16 * 4096**2 * 64, rel=1e-3)
+
+
+def test_bytes_are_those_of_the_tensors() -> None:
+    q, k = torch.empty(2, 3, 50, 64, dtype=torch.float16), torch.empty(2, 3, 70, 64, dtype=torch.float16)
+    scores = q @ k.transpose(-1, -2)
+    assert fused_bytes(2, 3, 50, 70, 64) == 2 * (q.nbytes + k.nbytes)
+    assert unfused_bytes(2, 3, 50, 70, 64) == 2 * (q.nbytes + k.nbytes) + 6 * scores.nbytes
+    assert fused_bytes(2, 3, 50, 70, 64, item=4) == 2 * fused_bytes(2, 3, 50, 70, 64)
