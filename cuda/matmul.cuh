@@ -1,9 +1,28 @@
-// What the rungs of the matmul ladder share: where a block's tile lies, and the counter that every load goes through.
+// The matmul ladder: C = A · B in fp32, eight times, each time one step faster. This header is what the rungs share.
 //
-// The ladder (cuda/matmul_1_naive.cu to matmul_8_warp_tile.cu, in this order) computes C = A · B in fp32, row-major:
-// A is m × k, B is k × n, C is m × n, any sizes, no gaps between rows. Each file changes one thing of the file before
-// it. All of them add the same products in the same order, so all give the same bits.
+// Read matmul_1_naive.cu next, then the other files by their numbers. Each begins with what it changes, why, and what
+// that won; what stays the same looks the same. A is m × k, B is k × n, C is m × n, row by row without gaps, of any
+// size. All rungs add the same products in the same order, so they all give the same bits.
+//
+// The words: a kernel is run by many threads. 32 of them are a warp, its lanes, which execute each instruction
+// together. Warps form a block, which runs on one SM; its threads can wait for each other (__syncthreads) and share the
+// SM's shared memory. A register belongs to one thread. A, B and C lie in global memory, which is large and hundreds of
+// cycles away; shared memory is small and near; registers are where arithmetic happens. A multiply-add takes a word of
+// A and one of B, and an SM could do more of them than any memory can feed: the ladder is about using a word more often
+// once it is there.
 #pragma once
+
+// How much of the next MOST rows, columns or steps exists when `left` are left.
+template <int MOST> __device__ __forceinline__ int at_most(long long left)
+{
+    return left < MOST ? (int)left : MOST;
+}
+
+// Four words at a multiple of 16 bytes, to be read or written at once.
+__device__ __forceinline__ float4 &four_at(float *first)
+{
+    return *reinterpret_cast<float4 *>(first);
+}
 
 // A block's part of C: its top left output, and how many rows and columns of it exist (fewer at the edges of C).
 struct Tile {
@@ -17,7 +36,7 @@ template <int ROWS, int COLUMNS> __device__ __forceinline__ Tile tile_of_block(l
 {
     const long long across = (n + COLUMNS - 1) / COLUMNS;
     const long long row = blockIdx.x / across * ROWS, column = blockIdx.x % across * COLUMNS;
-    return {row, column, (int)min(m - row, (long long)ROWS), (int)min(n - column, (long long)COLUMNS)};
+    return {row, column, at_most<ROWS>(m - row), at_most<COLUMNS>(n - column)};
 }
 
 // Columns of counts: 4-byte words that threads asked for; requests, which are load instructions of a whole warp; and
@@ -85,18 +104,17 @@ template <bool COUNT> struct Loads {
 };
 
 // Writes four neighbours of a row of C, of which the first `inside` exist. WIDE as above.
-template <bool WIDE> __device__ __forceinline__ void store_four(float *to, float4 four, int inside)
+template <bool WIDE> __device__ __forceinline__ void store_four(float *to, float *four, int inside)
 {
     if (WIDE) {
         if (inside > 0) {
-            *reinterpret_cast<float4 *>(to) = four;
+            four_at(to) = four_at(four);
         }
     } else {
-        const float each[4] = {four.x, four.y, four.z, four.w};
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
             if (i < inside) {
-                to[i] = each[i];
+                to[i] = four[i];
             }
         }
     }

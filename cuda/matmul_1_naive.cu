@@ -1,9 +1,11 @@
 // Rung 1, naive: one thread computes one output, straight from the formula.
 //
 // C[row][column] is the sum over i of A[row][i] · B[i][column], so a thread loads 2 k words for its k multiply-adds.
-// What is wrong with it is which output a thread takes. Threads are numbered along x first, and 32 consecutive ones
-// are a warp, which loads with one instruction. Here x walks down the rows, so the 32 lanes ask for A[row + 0 … 31][i]:
-// 32 words that lie k apart, in 32 different sectors of 32 bytes, of which one word each is wanted.
+//
+// What is wrong with it is which output a thread takes. Threads are numbered along x first, and 32 consecutive ones are
+// a warp, which loads with one instruction. Here x walks down the rows, so the 32 lanes of a warp ask for A[row + 0 …
+// 31][i]: 32 words that lie k apart. Memory answers in sectors of 32 bytes, so that is 32 sectors, of which one word
+// each is wanted. (For B they all ask for the same word: one sector more.)
 #include "matmul.cuh"
 
 constexpr int TILE = 32; // a block's outputs are 32 × 32, one a thread

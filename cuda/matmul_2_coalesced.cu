@@ -1,8 +1,8 @@
 // Rung 2, coalesced: x and y change places, and nothing else.
 //
 // x now walks along a row of C. The 32 lanes of a warp ask for the same A[row][i], which is one sector, and for
-// B[i][column + 0 … 31], which are 32 neighbouring words in 4 sectors: 5 sectors where rung 1 touched 33. The number
-// of words loaded is the same, 2 k an output; they come in fewer pieces.
+// B[i][column + 0 … 31], 32 neighbouring words in 4 sectors: 5 sectors where rung 1 touched 33. As many words are
+// loaded as before, 2 k an output, but in fewer pieces. That is called coalesced.
 #include "matmul.cuh"
 
 constexpr int TILE = 32;

@@ -1,9 +1,9 @@
 // Rung 3, shared tile: what one thread loads, the whole block uses.
 //
 // The 32 outputs of a row all need the same row of A, and those of a column the same column of B; so far each thread
-// fetched them for itself. Now the block walks along k in steps of 32: it copies a 32 × 32 piece of A and one of B to
-// shared memory, a word of each a thread, waits until all are there, and takes 32 multiply-adds a thread from them.
-// Each word loaded is used 32 times: 2 k / 32 loads an output instead of 2 k.
+// fetched them for itself. Now the block walks along k in steps of 32. At each step it copies a piece of A and one of
+// B, 32 × 32 words each, to shared memory (a thread loads one word of either), waits until all are there, and each
+// thread takes 32 multiply-adds from them. Each word loaded is used 32 times: 2 k / 32 loads an output instead of 2 k.
 #include "matmul.cuh"
 
 constexpr int TILE = 32;

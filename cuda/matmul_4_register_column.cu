@@ -1,15 +1,17 @@
-// Rung 4, register column: a thread computes 8 outputs of a column instead of one.
+// Rung 4, register column: a thread computes 8 outputs below each other instead of one.
 //
-// In rung 3 each multiply-add reads two words from shared memory, and shared memory cannot hand them out that fast. A
-// thread with 8 outputs below each other reads one word of B for all 8 of them and keeps it in a register: 9 words for
-// 8 multiply-adds where it took 16. The sums stay in registers all along. Since 512 threads now make 64 × 64 outputs,
-// the loads from global memory fall as well, to 2 k / 64 an output.
+// Rung 3 reads two words from shared memory for each multiply-add, and shared memory cannot hand them out as fast as an
+// SM multiplies. A thread with 8 outputs of a column reads a word of B once for all 8 and keeps it in a register: 9
+// words for 8 multiply-adds instead of 16. (The compiler fetches up to four words with one read where they lie
+// together, here and in rung 3: what counts is the ratio.) The 512 threads now make 64 × 64 outputs, so the loads from
+// global memory fall as well, to 2 k / 64 an output.
 #include "matmul.cuh"
 
 constexpr int TILE = 64;   // a block's outputs are 64 × 64
 constexpr int DEPTH = 8;   // how far along k a piece reaches: with 512 threads, still one word of A and B each
 constexpr int OUTPUTS = 8; // outputs of a thread, below each other
 constexpr int THREADS = TILE * TILE / OUTPUTS;
+constexpr int BLOCKS = 2; // resident on an SM
 
 template <bool COUNT> __device__ __forceinline__ void register_column(const float *a, const float *b, float *c,
                                                                       long long m, long long n, long long k,
@@ -29,13 +31,13 @@ template <bool COUNT> __device__ __forceinline__ void register_column(const floa
     const int rows = tile.rows - y, columns = tile.columns - x; // so many exist
     float sums[OUTPUTS] = {};
     for (long long at = 0; at < k; at += DEPTH) {
-        const int depth = (int)min(k - at, (long long)DEPTH); // less than DEPTH at the end of k
+        const int depth = at_most<DEPTH>(k - at); // less than DEPTH at the end of k
         a_tile[a_row][a_column] = a_row < tile.rows && a_column < depth ? load.one(a) : 0.0f;
         b_tile[b_row][b_column] = b_row < depth && b_column < tile.columns ? load.one(b) : 0.0f;
         a += DEPTH;
         b += DEPTH * n;
         __syncthreads();
-#pragma unroll
+#pragma unroll 2 // not all 8: two blocks an SM leave a thread 64 registers
         for (int i = 0; i < DEPTH; ++i) {
             const float right = b_tile[i][x]; // read once, used for all 8 outputs
 #pragma unroll
@@ -54,7 +56,7 @@ template <bool COUNT> __device__ __forceinline__ void register_column(const floa
     load.report(counts);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     matmul_4_register_column(const float *a, const float *b, float *c, long long m, long long n, long long k)
 {
     register_column<false>(a, b, c, m, n, k, nullptr);

@@ -1,11 +1,11 @@
-// Rung 5, register tile: 8 × 8 outputs a thread.
+// Rung 5, register tile: a thread computes 8 × 8 outputs.
 //
-// Rung 4 in both directions: for each step along k a thread reads 8 words of A and 8 of B into registers and makes all
-// 64 products of them, one word read for four multiply-adds. 256 threads make 128 × 128 outputs, and the loads from
-// global memory fall to 2 k / 128 an output.
+// Rung 4 in both directions. At each step along k a thread reads 8 words of A and 8 of B into registers and makes all
+// 64 products of them: one word read from shared memory for four multiply-adds, instead of one for one. The 256 threads
+// make 128 × 128 outputs, and the loads from global memory fall to 2 k / 128 an output.
 //
-// A thread's outputs do not lie side by side but 16 apart. So the threads of a warp, which read at the same time, read
-// neighbouring words, which lie in different banks of shared memory.
+// A thread's outputs do not lie side by side but 16 apart. So neighbouring threads, which read at the same time, read
+// neighbouring words, and those lie in different banks of shared memory: 32 of them can be read at once.
 #include "matmul.cuh"
 
 constexpr int TILE = 128;
@@ -33,7 +33,7 @@ template <bool COUNT> __device__ __forceinline__ void register_tile(const float 
     const int rows = tile.rows - y, columns = tile.columns - x; // so many exist
     float sums[OUTPUTS][OUTPUTS] = {};
     for (long long at = 0; at < k; at += DEPTH) {
-        const int depth = (int)min(k - at, (long long)DEPTH); // less than DEPTH at the end of k
+        const int depth = at_most<DEPTH>(k - at); // less than DEPTH at the end of k
 #pragma unroll
         for (int j = 0; j < TILE / A_ROWS; ++j) {
             const bool exists = a_row + j * A_ROWS < tile.rows && a_column < depth;

@@ -1,18 +1,20 @@
 // Rung 6, vectorised: every load takes 16 bytes instead of 4, from global memory and from shared memory alike.
 //
-// The words are the same as in rung 5, in a quarter of the instructions, and an instruction that is not a multiply-add
-// is one that a multiply-add waits for. For that, four words must lie next to each other wherever they are read:
-//  - a thread's 8 × 8 outputs are now four groups of 4 × 4, the groups 64 apart;
-//  - a thread needs 4 rows of A at one step along k, and they lie k apart. So A is turned over on its way to shared
-//    memory: a_tile[i][row]. The 4 words of padding a row keep the writing of a column free of bank conflicts.
-// Rows that do not begin at multiples of 16 bytes (WIDE = false) are loaded word by word; the rest stays.
+// The words are the same as in rung 5, in a quarter of the instructions. Each of an SM's four schedulers starts one
+// instruction a cycle, so one that is no multiply-add takes the place of one. For wide loads, four words must lie next
+// to each other wherever they are read:
+//  - a thread's 8 × 8 outputs are now 2 × 2 groups of 4 × 4, the groups 64 apart;
+//  - a thread needs A's words of several rows at one step along k, and they lie k apart. So A is turned over on its
+//    way to shared memory: a_tile[i][row]. The 4 words of padding a row keep the writing of columns free of bank
+//    conflicts.
+// Where rows do not begin at multiples of 16 bytes (WIDE = false), global memory is read word by word; the rest stays.
 #include "matmul.cuh"
 
 constexpr int TILE = 128;
 constexpr int DEPTH = 8;
-constexpr int GROUPS = 2;                       // of 4 outputs, in each direction: 8 × 8 outputs a thread
-constexpr int APART = TILE / GROUPS;            // how far the groups of a thread lie from each other
-constexpr int ACROSS = APART / 4;               // 16 × 16 threads
+constexpr int GROUPS = 2;            // of 4 outputs, in each direction: 8 × 8 outputs a thread
+constexpr int APART = TILE / GROUPS; // how far the groups of a thread lie from each other
+constexpr int ACROSS = APART / 4;    // 16 × 16 threads
 constexpr int THREADS = ACROSS * ACROSS;
 constexpr int BLOCKS = 2; // resident on an SM
 constexpr int PADDED = TILE + 4;
@@ -36,7 +38,7 @@ __device__ __forceinline__ void vectorised(const float *a, const float *b, float
     const int rows = tile.rows - y, columns = tile.columns - x; // so many exist
     float sums[4 * GROUPS][4 * GROUPS] = {};
     for (long long at = 0; at < k; at += DEPTH) {
-        const int depth = (int)min(k - at, (long long)DEPTH); // less than DEPTH at the end of k
+        const int depth = at_most<DEPTH>(k - at); // less than DEPTH at the end of k
         const float4 from_a = load.template four_of<WIDE>(a, a_row < tile.rows ? depth - a_column : 0);
         const float4 from_b = load.template four_of<WIDE>(b, b_row < depth ? tile.columns - b_column : 0);
         a += DEPTH;
@@ -45,17 +47,15 @@ __device__ __forceinline__ void vectorised(const float *a, const float *b, float
         a_tile[a_column + 1][a_row] = from_a.y;
         a_tile[a_column + 2][a_row] = from_a.z;
         a_tile[a_column + 3][a_row] = from_a.w;
-        *reinterpret_cast<float4 *>(&b_tile[b_row][b_column]) = from_b;
+        four_at(&b_tile[b_row][b_column]) = from_b;
         __syncthreads();
 #pragma unroll 2 // not all 8: two blocks an SM leave a thread 128 registers
         for (int i = 0; i < DEPTH; ++i) {
             float left[4 * GROUPS], right[4 * GROUPS];
 #pragma unroll
             for (int group = 0; group < GROUPS; ++group) {
-                *reinterpret_cast<float4 *>(left + 4 * group) =
-                    *reinterpret_cast<const float4 *>(&a_tile[i][y + APART * group]);
-                *reinterpret_cast<float4 *>(right + 4 * group) =
-                    *reinterpret_cast<const float4 *>(&b_tile[i][x + APART * group]);
+                four_at(left + 4 * group) = four_at(&a_tile[i][y + APART * group]);
+                four_at(right + 4 * group) = four_at(&b_tile[i][x + APART * group]);
             }
 #pragma unroll
             for (int down = 0; down < 4 * GROUPS; ++down) {
@@ -73,9 +73,7 @@ __device__ __forceinline__ void vectorised(const float *a, const float *b, float
 #pragma unroll
         for (int group = 0; group < GROUPS; ++group) {
             const int column = APART * group;
-            const float *four = sums[down] + 4 * group;
-            store_four<WIDE>(c + row * n + column, {four[0], four[1], four[2], four[3]},
-                             row < rows ? columns - column : 0);
+            store_four<WIDE>(c + row * n + column, sums[down] + 4 * group, row < rows ? columns - column : 0);
         }
     }
     load.report(counts);

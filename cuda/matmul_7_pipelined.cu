@@ -1,16 +1,16 @@
 // Rung 7, pipelined: the next piece is fetched while this one is multiplied.
 //
-// So far a block loads, waits, multiplies, waits; meanwhile only the other block on the SM works. Now there are two
+// So far a block loads, waits, multiplies, waits; only the other block on the SM works meanwhile. Now there are two
 // buffers in shared memory. A thread starts the loads of the next piece into registers, multiplies the present one, by
-// when they have arrived, and puts them into the other buffer. One barrier a piece is enough, since nobody reads the
-// buffer that is written.
+// when they have arrived, and puts them into the other buffer. One barrier a piece is enough instead of two, since
+// nobody reads the buffer that is being written.
 #include "matmul.cuh"
 
 constexpr int TILE = 128;
 constexpr int DEPTH = 8;
-constexpr int GROUPS = 2;                       // of 4 outputs, in each direction: 8 × 8 outputs a thread
-constexpr int APART = TILE / GROUPS;            // how far the groups of a thread lie from each other
-constexpr int ACROSS = APART / 4;               // 16 × 16 threads
+constexpr int GROUPS = 2;            // of 4 outputs, in each direction: 8 × 8 outputs a thread
+constexpr int APART = TILE / GROUPS; // how far the groups of a thread lie from each other
+constexpr int ACROSS = APART / 4;    // 16 × 16 threads
 constexpr int THREADS = ACROSS * ACROSS;
 constexpr int BLOCKS = 2; // resident on an SM
 constexpr int PADDED = TILE + 4;
@@ -45,28 +45,26 @@ __device__ __forceinline__ void pipelined(const float *a, const float *b, float 
         a_tile[buffer][a_column + 1][a_row] = from_a.y;
         a_tile[buffer][a_column + 2][a_row] = from_a.z;
         a_tile[buffer][a_column + 3][a_row] = from_a.w;
-        *reinterpret_cast<float4 *>(&b_tile[buffer][b_row][b_column]) = from_b;
+        four_at(&b_tile[buffer][b_row][b_column]) = from_b;
     };
 
     float sums[4 * GROUPS][4 * GROUPS] = {};
-    fetch((int)min(k, (long long)DEPTH));
+    fetch(at_most<DEPTH>(k));
     put(0);
     __syncthreads();
     int buffer = 0;
     for (long long at = 0; at < k; at += DEPTH) {
         const bool more = at + DEPTH < k;
         if (more) {
-            fetch((int)min(k - at - DEPTH, (long long)DEPTH)); // only started: nothing waits for it until `put`
+            fetch(at_most<DEPTH>(k - at - DEPTH)); // only started: nothing waits for it until `put`
         }
 #pragma unroll 2 // not all 8: two blocks an SM leave a thread 128 registers
         for (int i = 0; i < DEPTH; ++i) {
             float left[4 * GROUPS], right[4 * GROUPS];
 #pragma unroll
             for (int group = 0; group < GROUPS; ++group) {
-                *reinterpret_cast<float4 *>(left + 4 * group) =
-                    *reinterpret_cast<const float4 *>(&a_tile[buffer][i][y + APART * group]);
-                *reinterpret_cast<float4 *>(right + 4 * group) =
-                    *reinterpret_cast<const float4 *>(&b_tile[buffer][i][x + APART * group]);
+                four_at(left + 4 * group) = four_at(&a_tile[buffer][i][y + APART * group]);
+                four_at(right + 4 * group) = four_at(&b_tile[buffer][i][x + APART * group]);
             }
 #pragma unroll
             for (int down = 0; down < 4 * GROUPS; ++down) {
@@ -88,9 +86,7 @@ __device__ __forceinline__ void pipelined(const float *a, const float *b, float 
 #pragma unroll
         for (int group = 0; group < GROUPS; ++group) {
             const int column = APART * group;
-            const float *four = sums[down] + 4 * group;
-            store_four<WIDE>(c + row * n + column, {four[0], four[1], four[2], four[3]},
-                             row < rows ? columns - column : 0);
+            store_four<WIDE>(c + row * n + column, sums[down] + 4 * group, row < rows ? columns - column : 0);
         }
     }
     load.report(counts);

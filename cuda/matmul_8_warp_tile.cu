@@ -1,12 +1,13 @@
-// Rung 8, warp tile: a thread computes 16 × 8 outputs, and those of a warp lie close together.
+// Rung 8, warp tile: a warp computes 64 × 64 outputs, 16 × 8 a thread.
 //
-// Two thirds of a multiply-add's worth of shared memory is what is left to save. With twice the outputs a thread reads
-// 24 words for 128 multiply-adds where it read 16 for 64. That takes nearly all of the 255 registers that a thread may
-// have, so there are 128 threads a block and 8 warps an SM, half of what there were; the pipeline makes that enough.
+// Twice the outputs a thread: 24 words from shared memory for 128 multiply-adds, instead of 16 for 64. The block's 128
+// × 128 outputs are made by 4 warps instead of 8. Fewer warps are left to work while one of them waits; but a thread
+// may have 255 registers now, so all steps of a piece are unrolled, and the words of the next are read while it
+// multiplies.
 //
-// Which outputs a warp has matters as well. So far its lanes were 16 across and 2 down. Shared memory hands out 32 words
-// at a time, and a word that several lanes ask for only once, so the warp should need few different words: its lanes are
-// 4 across and 8 down now.
+// A warp's outputs lie in a square, its lanes 4 down and 8 across, where they were 2 down and 16 across. Shared memory
+// hands out 32 words at a time, and a word that several lanes want only once; so for each step along k a warp reads 64
+// words of A and 64 of B for its 64 × 64 outputs. In the old shape it would be 32 and 128.
 #include "matmul.cuh"
 
 constexpr int TILE = 128;
@@ -35,8 +36,6 @@ __device__ __forceinline__ void warp_tile(const float *a, const float *b, float 
     const int warp = thread / 32, lane = thread % 32;
     const int x = warp % WARPS_ACROSS * WARP_COLUMNS + lane % LANES_ACROSS * 4;
     const int y = warp / WARPS_ACROSS * WARP_ROWS + lane / LANES_ACROSS * 4;
-    float4 from_a[A_FOURS], from_b[B_FOURS]; // on their way from global to shared memory
-
     const int a_row = thread / (DEPTH / 4), a_column = thread % (DEPTH / 4) * 4;
     const int b_row = thread / (TILE / 4), b_column = thread % (TILE / 4) * 4;
     a += (tile.row + a_row) * k + a_column; // a and b point at what this thread loads next,
@@ -44,6 +43,7 @@ __device__ __forceinline__ void warp_tile(const float *a, const float *b, float 
     c += (tile.row + y) * n + tile.column + x;                  // and c at its first output, from where
     const int rows = tile.rows - y, columns = tile.columns - x; // so many exist
 
+    float4 from_a[A_FOURS], from_b[B_FOURS]; // on their way from global to shared memory
     const auto fetch = [&](int depth) {
 #pragma unroll
         for (int j = 0; j < A_FOURS; ++j) {
@@ -68,32 +68,30 @@ __device__ __forceinline__ void warp_tile(const float *a, const float *b, float 
         }
 #pragma unroll
         for (int j = 0; j < B_FOURS; ++j) {
-            *reinterpret_cast<float4 *>(&b_tile[buffer][b_row + j * B_ROWS][b_column]) = from_b[j];
+            four_at(&b_tile[buffer][b_row + j * B_ROWS][b_column]) = from_b[j];
         }
     };
 
     float sums[4 * GROUPS_DOWN][4 * GROUPS_ACROSS] = {};
-    fetch((int)min(k, (long long)DEPTH));
+    fetch(at_most<DEPTH>(k));
     put(0);
     __syncthreads();
     int buffer = 0;
     for (long long at = 0; at < k; at += DEPTH) {
         const bool more = at + DEPTH < k;
         if (more) {
-            fetch((int)min(k - at - DEPTH, (long long)DEPTH)); // only started: nothing waits for it until `put`
+            fetch(at_most<DEPTH>(k - at - DEPTH)); // only started: nothing waits for it until `put`
         }
 #pragma unroll
         for (int i = 0; i < DEPTH; ++i) {
             float left[4 * GROUPS_DOWN], right[4 * GROUPS_ACROSS];
 #pragma unroll
             for (int group = 0; group < GROUPS_DOWN; ++group) {
-                *reinterpret_cast<float4 *>(left + 4 * group) =
-                    *reinterpret_cast<const float4 *>(&a_tile[buffer][i][y + APART_DOWN * group]);
+                four_at(left + 4 * group) = four_at(&a_tile[buffer][i][y + APART_DOWN * group]);
             }
 #pragma unroll
             for (int group = 0; group < GROUPS_ACROSS; ++group) {
-                *reinterpret_cast<float4 *>(right + 4 * group) =
-                    *reinterpret_cast<const float4 *>(&b_tile[buffer][i][x + APART_ACROSS * group]);
+                four_at(right + 4 * group) = four_at(&b_tile[buffer][i][x + APART_ACROSS * group]);
             }
 #pragma unroll
             for (int down = 0; down < 4 * GROUPS_DOWN; ++down) {
@@ -115,9 +113,7 @@ __device__ __forceinline__ void warp_tile(const float *a, const float *b, float 
 #pragma unroll
         for (int group = 0; group < GROUPS_ACROSS; ++group) {
             const int column = APART_ACROSS * group;
-            const float *four = sums[down] + 4 * group;
-            store_four<WIDE>(c + row * n + column, {four[0], four[1], four[2], four[3]},
-                             row < rows ? columns - column : 0);
+            store_four<WIDE>(c + row * n + column, sums[down] + 4 * group, row < rows ? columns - column : 0);
         }
     }
     load.report(counts);
