@@ -17,16 +17,9 @@ import triton.language as tl
 from gpu_explain.kernels.arguments import check_tensor
 from gpu_explain.kernels.pointwise import MOST_BLOCKS, float_dtypes
 
-WIDEST_HELD = 32768
-"""The most columns of a row that one program holds in its registers: 32 a thread with 32 warps."""
-COLUMNS_A_WARP = 512
-"""16 columns a thread: so many, or 32, were the fastest."""
-TILE = 1024
-"""Elements a program at least, where rows are short and many."""
+MOST_COLUMNS = 2**30
 ENOUGH = 1024
 """Programs enough to fill any GPU: as long as there are fewer, rows are not put together."""
-WIDE_BLOCK, MOST_WARPS = 16384, 32
-MOST_COLUMNS = 2**30
 _LOWEST = tl.constexpr(-3.4028234663852886e38)
 
 
@@ -91,6 +84,7 @@ class Path:
         wide: Whether rows are walked over instead of held.
         rows: Rows a program.
         block_size: Columns a program holds at once.
+        unit: A number that divides columns and strides: so many elements may be loaded as one word.
         num_warps: Warps a program.
         programs: Programs of the launch.
     """
@@ -98,20 +92,30 @@ class Path:
     wide: bool
     rows: int
     block_size: int
+    unit: int
     num_warps: int
     programs: int
 
 
-def path_for(rows: int, columns: int) -> Path:
-    """The one place that decides on the path, by the shape alone: the same on every GPU."""
-    if columns > WIDEST_HELD:
-        return Path(wide=True, rows=1, block_size=WIDE_BLOCK, num_warps=MOST_WARPS, programs=rows)
+def path_for(rows: int, columns: int, itemsize: int = 4, unit: int = 16) -> Path:
+    """The one place that decides on the path, the same on every GPU; the numbers were the fastest of those tried.
+
+    ``itemsize`` is a column's bytes, ``unit`` see :class:`Path`.
+    """
+    words = unit * itemsize >= 16
+    if columns > (32768 if itemsize == 4 else 16384):
+        # Halves that are loaded one by one: smaller programs, of which two are on an SM.
+        block_size = 16384 if words or itemsize == 4 else 8192
+        return Path(wide=True, rows=1, block_size=block_size, unit=unit, num_warps=16, programs=rows)
     block_size = triton.next_power_of_2(columns)
+    tile = (2048 if words else 4096) // itemsize
     together = 1
-    while together * block_size < TILE and rows >= 2 * together * ENOUGH:
+    while together * block_size < tile and rows >= 2 * together * ENOUGH:
         together *= 2
-    num_warps = min(max(block_size // COLUMNS_A_WARP, 1), MOST_WARPS)
-    return Path(wide=False, rows=together, block_size=block_size, num_warps=num_warps, programs=-(-rows // together))
+    # 16 columns a thread, 32 in the widest rows.
+    num_warps = min(max(together * block_size // 512, 1), 32)
+    programs = -(-rows // together)
+    return Path(wide=False, rows=together, block_size=block_size, unit=unit, num_warps=num_warps, programs=programs)
 
 
 def softmax(x: Any, out: Any = None) -> Any:
@@ -141,23 +145,28 @@ def softmax(x: Any, out: Any = None) -> Any:
     if not 0 <= columns <= MOST_COLUMNS or rows > MOST_BLOCKS:
         raise ValueError(f"x: at most {MOST_BLOCKS} rows of {MOST_COLUMNS} columns expected, got {tuple(x.shape)}")
     if x.numel():
-        launch(x, out, path_for(rows, columns))
+        launch(x, out, path_of(x, out))
     return out
+
+
+def path_of(x: Any, out: Any) -> Path:
+    """The path for these tensors."""
+    rows, columns = x.shape
+    return path_for(rows, columns, x.element_size(), unit_of(columns, x.stride(0), out.stride(0)))
 
 
 def launch(x: Any, out: Any, path: Path) -> Any:
     """Launch on checked tensors, by a path that may also be chosen by hand; returns the compiled kernel."""
     rows, columns = x.shape
     strides = x.stride(0), out.stride(0)
-    unit = unit_of(columns, *strides)
-    grid, options = (path.programs,), {"BLOCK_SIZE": path.block_size, "UNIT": unit, "num_warps": path.num_warps}
+    grid, options = (path.programs,), {"BLOCK_SIZE": path.block_size, "UNIT": path.unit, "num_warps": path.num_warps}
     if path.wide:
         return softmax_wide_kernel[grid](x, out, columns, *strides, **options)
     return softmax_rows_kernel[grid](x, out, rows, columns, *strides, ROWS=path.rows, **options)
 
 
 def unit_of(*counts: int) -> int:
-    """The largest power of two up to 16 that divides them all."""
+    """The largest power of two up to 16 that divides them all: so many elements may be loaded as one word."""
     return next(unit for unit in (16, 8, 4, 2, 1) if all(count % unit == 0 for count in counts))
 
 

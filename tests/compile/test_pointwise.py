@@ -24,6 +24,9 @@ SHAPES = (
     (2**12, 16384),
     (2**11, 32768),
     (2**10, 65536),
+    (2**18, 257),
+    (2**11, 32767),
+    (1335, 50257),
     (100, 5),
 )
 
@@ -51,8 +54,8 @@ def assert_fits(kernel: Any, arch: int) -> None:
 def softmax_kernel(arch: int, dtype: str, rows: int, columns: int) -> Any:
     from gpu_explain.kernels import softmax
 
-    path = softmax.path_for(rows, columns)
-    constants = {"ROWS": path.rows, "BLOCK_SIZE": path.block_size, "UNIT": softmax.unit_of(columns)}
+    path = softmax.path_for(rows, columns, DTYPES[dtype], softmax.unit_of(columns))
+    constants = {"ROWS": path.rows, "BLOCK_SIZE": path.block_size, "UNIT": path.unit}
     function = softmax.softmax_wide_kernel if path.wide else softmax.softmax_rows_kernel
     types = {"x": f"*{dtype}", "y": f"*{dtype}"} | dict.fromkeys(("rows", "columns", "x_stride", "y_stride"), "i32")
     constants = {name: value for name, value in constants.items() if name in function.arg_names}

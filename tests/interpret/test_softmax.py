@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 
 from gpu_explain.kernels.softmax import Path, launch, path_for, softmax
 
 INF, NAN = float("inf"), float("nan")
-SMALL_BLOCKS = Path(wide=True, rows=1, block_size=16, num_warps=1, programs=13)
-TOGETHER = Path(wide=False, rows=4, block_size=128, num_warps=1, programs=4)
-APART = Path(wide=False, rows=1, block_size=128, num_warps=1, programs=13)
+SMALL_BLOCKS = Path(wide=True, rows=1, block_size=16, unit=1, num_warps=1, programs=13)
+TOGETHER = Path(wide=False, rows=4, block_size=128, unit=1, num_warps=1, programs=4)
+APART = Path(wide=False, rows=1, block_size=128, unit=1, num_warps=1, programs=13)
 PATHS = {"wide": SMALL_BLOCKS, "together": TOGETHER, "apart": APART}
 # What rows without numbers make numpy say.
 quiet = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -60,10 +62,12 @@ def test_the_path_chosen_is_right_in_every_dtype(dtype: torch.dtype) -> None:
 def test_the_path_covers_every_row_and_column_exactly() -> None:
     for columns in (1, 2, 100, 256, 4096, 4097, 16_384, 32_768, 32_769, 65_536, 10**6):
         for rows in (1, 7, 1000, 5000, 10**6):
-            path = path_for(rows, columns)
-            assert (path.programs - 1) * path.rows < rows <= path.programs * path.rows
-            assert path.wide or path.block_size >= columns
-            assert path.programs >= min(rows, 1024)
+            for itemsize, unit in itertools.product((2, 4), (1, 2, 4, 8, 16)):
+                path = path_for(rows, columns, itemsize, unit)
+                assert (path.programs - 1) * path.rows < rows <= path.programs * path.rows
+                assert path.wide or path.block_size >= columns
+                assert path.programs >= min(rows, 1024)
+                assert path.block_size * path.rows <= 32 * 32 * path.num_warps
 
 
 def test_a_wrong_argument_is_named() -> None:
