@@ -63,9 +63,12 @@ def product_of(
     rows = (tile_m * BLOCK_M + tl.arange(0, BLOCK_M)).to(tl.int64)
     columns = (tile_n * BLOCK_N + tl.arange(0, BLOCK_N)).to(tl.int64)
     steps = tl.arange(0, BLOCK_K)
-    # Rows past the end wrap around: they read what is there, and are never stored. It spares the loop two masks.
-    a_tile = a + (rows % m)[:, None] * stride_am + steps.to(tl.int64)[None, :] * stride_ak
-    b_tile = b + steps.to(tl.int64)[:, None] * stride_bk + (columns % n)[None, :] * stride_bn
+    # What lies past an end wraps around: it reads what is there, and is not stored (rows, columns) or masked (steps).
+    # It spares the loop two masks. And an index that came out of a division is no longer taken apart by the compiler,
+    # which would have to put each address together again at every step; steps wrap for that reason alone.
+    along = (steps % k).to(tl.int64)
+    a_tile = a + (rows % m)[:, None] * stride_am + along[None, :] * stride_ak
+    b_tile = b + along[:, None] * stride_bk + (columns % n)[None, :] * stride_bn
     total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
     # Otherwise ptxas allows for a loop that never runs, and on Hopper then waits after every matrix instruction.
     tl.assume(k > 0)

@@ -15,15 +15,15 @@ POISON = -12345.0
 SMALLEST = 2.0**-24  # of float16: what is below may be rounded away
 DTYPES = ("float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 SHAPES = ((1, 1, 1), (1, 300, 40), (257, 1, 8), (300, 513, 200), (513, 777, 1), (127, 129, 65), (128, 256, 64))
-WAYS = ("ordinary", "persistent", "persistent with pointers")
+WAYS = ("ordinary", "persistent")
 
 Call = Callable[..., Any]
 
 
 @pytest.fixture(params=WAYS)
-def call(gpu: Session, request: pytest.FixtureRequest) -> Call:
+def call(whole_gpu: Session, request: pytest.FixtureRequest) -> Call:
     """One of the matmuls, as ``call(a, b, out=None, config=None)``."""
-    return _way(gpu, request.param)
+    return _way(whole_gpu, request.param)
 
 
 def _way(gpu: Session, name: str) -> Call:
@@ -32,8 +32,7 @@ def _way(gpu: Session, name: str) -> Call:
 
     if name == "ordinary":
         return matmul
-    tma = False if "pointers" in name else None
-    return lambda a, b, out=None, config=None: matmul_persistent(a, b, out, sms=gpu.device.sms, config=config, tma=tma)
+    return lambda a, b, out=None, config=None: matmul_persistent(a, b, out, sms=gpu.device.sms, config=config)
 
 
 def _randn(gpu: Session, rows: int, columns: int, dtype: str) -> Any:
@@ -58,16 +57,16 @@ ALLOWED = {"float32": 2e-3, "float16": 1e-3, "bfloat16": 8e-3, "float8_e4m3fn": 
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_it_is_the_product_and_writes_nothing_else(gpu: Session, call: Call, dtype: str) -> None:
+def test_it_is_the_product_and_writes_nothing_else(whole_gpu: Session, call: Call, dtype: str) -> None:
     import torch
 
-    for m, n, k in SHAPES if dtype == "float16" else SHAPES[-2:]:
-        a, b = _randn(gpu, m, k, dtype), _randn(gpu, k, n, dtype)
+    for m, n, k in SHAPES if dtype == "float16" else SHAPES[-1 - (dtype != "float8_e5m2") :]:
+        a, b = _randn(whole_gpu, m, k, dtype), _randn(whole_gpu, k, n, dtype)
         kind = torch.bfloat16 if "float8" in dtype else a.dtype
         room = torch.full((m * n + 512,), POISON, dtype=kind, device="cuda")
         out = room[256 : 256 + m * n].view(m, n)
         assert call(a, b, out) is out
-        gpu.synchronise()
+        whole_gpu.synchronise()
         assert _far(out, a, b) <= ALLOWED[dtype], f"{m} × {n} × {k}"
         assert (room[:256] == room[-1]).all()
         assert (room[256 + m * n :] == room[-1]).all()
@@ -76,20 +75,29 @@ def test_it_is_the_product_and_writes_nothing_else(gpu: Session, call: Call, dty
 
 @pytest.mark.sanitised
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_small_products_stay_inside_their_memory(gpu: Session, call: Call, dtype: str) -> None:
+def test_small_products_stay_inside_their_memory(whole_gpu: Session, call: Call, dtype: str) -> None:
     for m, n, k in ((64, 128, 64), (67, 41, 37)):
-        a, b = _randn(gpu, m, k, dtype), _randn(gpu, k, n, dtype)
+        a, b = _randn(whole_gpu, m, k, dtype), _randn(whole_gpu, k, n, dtype)
         out = call(a, b)
-        gpu.synchronise()
+        whole_gpu.synchronise()
         assert _far(out, a, b) <= ALLOWED[dtype]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "float8_e4m3fn"])
-@pytest.mark.parametrize("turned", ["a", "b", "ab"])
-def test_transposed_views(gpu: Session, call: Call, dtype: str, turned: str) -> None:
-    for m, n, k in ((128, 256, 64), (256, 384, 144), (130, 70, 50)):
-        a = _randn(gpu, k, m, dtype).t() if "a" in turned else _randn(gpu, m, k, dtype)
-        b = _randn(gpu, n, k, dtype).t() if "b" in turned else _randn(gpu, k, n, dtype)
+@pytest.mark.parametrize(
+    ("dtype", "turned"),
+    [
+        ("float16", "a"),
+        ("float16", "b"),
+        ("float16", "ab"),
+        ("float32", "a"),
+        ("float32", "b"),
+        ("float8_e4m3fn", "ab"),
+    ],
+)
+def test_transposed_views(whole_gpu: Session, call: Call, dtype: str, turned: str) -> None:
+    for m, n, k in ((256, 384, 144), (130, 70, 50)):
+        a = _randn(whole_gpu, k, m, dtype).t() if "a" in turned else _randn(whole_gpu, m, k, dtype)
+        b = _randn(whole_gpu, n, k, dtype).t() if "b" in turned else _randn(whole_gpu, k, n, dtype)
         assert _far(call(a, b), a, b) <= ALLOWED[dtype], f"{m} × {n} × {k}"
 
 
@@ -113,7 +121,7 @@ def test_wide_and_narrow_elements_are_laid_along_k_for_the_tensor_cores_of_hoppe
 
 
 @pytest.mark.parametrize("offset", [0, 1, 8])
-def test_views_that_begin_anywhere_amid_nan(gpu: Session, call: Call, offset: int) -> None:
+def test_views_that_begin_anywhere_amid_nan(whole_gpu: Session, call: Call, offset: int) -> None:
     """Everything around the operands is NaN, so that one that was read and did not belong would show."""
     import torch
 
@@ -131,9 +139,9 @@ def test_views_that_begin_anywhere_amid_nan(gpu: Session, call: Call, offset: in
         assert bool(rooms[2].isnan().all())
 
 
-def test_strides_of_more_than_one_in_both_dimensions(gpu: Session, call: Call) -> None:
-    a, b = _randn(gpu, 200, 300, "float16")[::2, ::3], _randn(gpu, 200, 140, "float16")[::2, ::2]
-    room = _randn(gpu, 200, 280, "float16")
+def test_strides_of_more_than_one_in_both_dimensions(whole_gpu: Session, call: Call) -> None:
+    a, b = _randn(whole_gpu, 200, 300, "float16")[::2, ::3], _randn(whole_gpu, 200, 140, "float16")[::2, ::2]
+    room = _randn(whole_gpu, 200, 280, "float16")
     before, out = room.clone(), room[::2, ::4]
     call(a, b, out)
     assert _far(out, a, b) <= ALLOWED["float16"]
@@ -141,21 +149,22 @@ def test_strides_of_more_than_one_in_both_dimensions(gpu: Session, call: Call) -
     assert before.equal(room)
 
 
-def test_one_row_may_stand_for_all(gpu: Session, call: Call) -> None:
-    a, b = _randn(gpu, 1, 64, "float16").expand(100, 64), _randn(gpu, 64, 80, "float16")
+def test_one_row_may_stand_for_all(whole_gpu: Session, call: Call) -> None:
+    a, b = _randn(whole_gpu, 1, 64, "float16").expand(100, 64), _randn(whole_gpu, 64, 80, "float16")
     assert _far(call(a, b), a, b) <= ALLOWED["float16"]
 
 
-def test_every_shipped_configuration_is_right(gpu: Session, call: Call, request: pytest.FixtureRequest) -> None:
+def test_every_shipped_configuration_is_right(whole_gpu: Session, call: Call, request: pytest.FixtureRequest) -> None:
     from gpu_explain.kernels.matmul_configs import ladder, persistent_ladder
 
-    capability = gpu.device.compute_capability
+    capability = whole_gpu.device.compute_capability
     for dtype in ("float32", "float16", "float8_e4m3fn"):
-        a, b = _randn(gpu, 520, 776, dtype), _randn(gpu, 776, 1032, dtype)
+        a, b = _randn(whole_gpu, 520, 776, dtype), _randn(whole_gpu, 776, 1032, dtype)
         out = call(a, b)
         ordinary = "ordinary" in request.node.name
         item, stored = a.element_size(), out.element_size()
-        for config in ladder(capability, item) if ordinary else persistent_ladder(capability, item, stored):
+        rungs = ladder(capability, item) if ordinary else persistent_ladder(capability, item, stored)
+        for config in rungs if dtype == "float16" else rungs[:1]:
             assert _far(call(a, b, config=config), a, b) <= ALLOWED[dtype], str(config)
 
 
@@ -173,19 +182,30 @@ def test_a_tile_stored_in_halves_is_the_same(gpu: Session) -> None:
     assert all(result.equal(results[0]) for result in results)
 
 
-def test_out_may_be_float32(gpu: Session, call: Call) -> None:
+def test_a_part_of_the_gpu_computes_the_same(gpu: Session) -> None:
+    from gpu_explain.kernels.matmul import matmul
+    from gpu_explain.kernels.matmul_persistent import matmul_persistent, persistent_config, stay
+
+    a, b = _randn(gpu, 1000, 520, "float16"), _randn(gpu, 520, 2056, "float16")
+    one = persistent_config(a, b, a.new_empty(1000, 2056), gpu.device.sms)
+    assert stay(a, b, a.new_empty(1000, 2056), gpu.device.sms, replace(one, block_m=64, block_n=64)) == gpu.device.sms
+    for out in (matmul(a, b), *(matmul_persistent(a, b, sms=gpu.device.sms, tma=tma) for tma in (None, False))):
+        assert _far(out, a, b) <= ALLOWED["float16"]
+
+
+def test_out_may_be_float32(whole_gpu: Session, call: Call) -> None:
     import torch
 
-    a, b = _randn(gpu, 200, 304, "float16"), _randn(gpu, 304, 400, "float16")
+    a, b = _randn(whole_gpu, 200, 304, "float16"), _randn(whole_gpu, 304, 400, "float16")
     out = torch.full((200, 400), POISON, device="cuda")
     call(a, b, out)
     assert _far(out, a, b) <= 1e-6
 
 
-def test_infinity_and_nan_are_as_torch_has_them(gpu: Session, call: Call) -> None:
+def test_infinity_and_nan_are_as_torch_has_them(whole_gpu: Session, call: Call) -> None:
     import torch
 
-    a, b = _randn(gpu, 150, 70, "float16"), _randn(gpu, 70, 300, "float16")
+    a, b = _randn(whole_gpu, 150, 70, "float16"), _randn(whole_gpu, 70, 300, "float16")
     a[3, 69], a[149, 0], b[69, 299], b[0, 7] = INF, NAN, -INF, NAN
     got, wanted = call(a, b), a @ b
     assert torch.equal(got.isnan(), wanted.isnan())
@@ -193,13 +213,13 @@ def test_infinity_and_nan_are_as_torch_has_them(gpu: Session, call: Call) -> Non
     assert torch.equal(got[got.isinf()], wanted[wanted.isinf()])
 
 
-def test_no_rows_columns_or_steps(gpu: Session, call: Call) -> None:
+def test_no_rows_columns_or_steps(whole_gpu: Session, call: Call) -> None:
     import torch
 
     for m, n in ((0, 5), (5, 0), (0, 0)):
-        assert call(_randn(gpu, m, 3, "float16"), _randn(gpu, 3, n, "float16")).shape == (m, n)
+        assert call(_randn(whole_gpu, m, 3, "float16"), _randn(whole_gpu, 3, n, "float16")).shape == (m, n)
     out = torch.full((5, 7), POISON, dtype=torch.float16, device="cuda")
-    call(_randn(gpu, 5, 0, "float16"), _randn(gpu, 0, 7, "float16"), out)
+    call(_randn(whole_gpu, 5, 0, "float16"), _randn(whole_gpu, 0, 7, "float16"), out)
     assert out.eq(0).all()
 
 
@@ -350,6 +370,6 @@ def test_a_tuned_shape_is_right_and_not_searched_again(whole_gpu: Session, monke
         (lambda a, b: (a, b, a), "out: memory apart from a's expected"),
     ],
 )
-def test_a_wrong_argument_is_named(gpu: Session, call: Call, change: Call, named: str) -> None:
+def test_a_wrong_argument_is_named(whole_gpu: Session, call: Call, change: Call, named: str) -> None:
     with pytest.raises(ValueError, match=named):
-        call(*change(_randn(gpu, 64, 64, "float16"), _randn(gpu, 64, 64, "float16")))
+        call(*change(_randn(whole_gpu, 64, 64, "float16"), _randn(whole_gpu, 64, 64, "float16")))
