@@ -18,6 +18,7 @@ import triton.language as tl
 from gpu_explain.kernels.arguments import check_tensor, plain_dtype
 from gpu_explain.kernels.matmul_configs import Config, ladder, search_space, shipped
 from gpu_explain.kernels.trace_triton import trace_begin, trace_end
+from gpu_explain.kernels.turned import turned
 
 LONGEST = 2**31 - 1024
 """The most rows or columns of an operand: indices inside one dimension are 32-bit, offsets are 64-bit."""
@@ -251,7 +252,7 @@ def along_k(a: Any, b: Any) -> tuple[Any, Any]:
     across = a.is_cuda and torch.cuda.get_device_capability(a.device)[0] in _ALONG_K
     if not across or a.element_size() == 2:
         return a, b
-    return a if a.stride(1) == 1 else a.contiguous(), b if b.stride(0) == 1 else b.t().contiguous().t()
+    return a if a.stride(1) == 1 else turned(a.t()), b if b.stride(0) == 1 else turned(b).t()
 
 
 def shipped_for(a: Any, b: Any) -> Config:

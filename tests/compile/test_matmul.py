@@ -149,6 +149,26 @@ def test_transposed_weights_are_copied_sixteen_bytes_at_a_time(arch: int, tmp_pa
         assert {int(size, 0) for size in sizes} == {16}
 
 
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("item", [1, 4])
+def test_a_matrix_is_turned_sixteen_bytes_at_a_time(arch: int, item: int, tmp_path: Path) -> None:
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    from gpu_explain.kernels.turned import BLOCKS, turn_kernel
+
+    signature = dict.fromkeys(turn_kernel.arg_names, "i32") | {"x": f"*i{8 * item}", "y": f"*i{8 * item}"}
+    signature |= {"stride_column": "constexpr", "BLOCK": "constexpr"}
+    sixteen: Any = {(at,): [["tt.divisibility", 16]] for at in range(5)}
+    source = ASTSource(turn_kernel, signature, {"stride_column": 1, "BLOCK": BLOCKS[item]}, sixteen)
+    kernel = triton.compile(source, target=GPUTarget("cuda", arch, 32))
+    assert kernel.metadata.shared <= 48 << 10
+    assert instructions(kernel, tmp_path)["STL"] == 0
+    words = re.findall(r"(?:ld|st)\.global\S*?\.(v\d)\.b32", kernel.asm["ptx"])
+    assert words
+    assert set(words) == {"v4"}
+
+
 @pytest.mark.parametrize("arch", [80, 90, 100])
 @pytest.mark.parametrize("persistent", [False, True])
 def test_the_traced_kernel_does_not_spill_either(arch: int, persistent: bool, tmp_path: Path) -> None:

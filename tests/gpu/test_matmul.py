@@ -120,6 +120,26 @@ def test_wide_and_narrow_elements_are_laid_along_k_for_the_tensor_cores_of_hoppe
     assert along_k(a, b)[1] is b
 
 
+def test_a_matrix_is_turned_as_torch_does_it(whole_gpu: Session) -> None:
+    import torch
+
+    from gpu_explain.kernels.turned import turned
+
+    for dtype in (torch.int8, torch.bfloat16, torch.float32, torch.int64):
+        for rows, columns in ((1, 1), (129, 65), (1000, 2048), (0, 3)):
+            x = torch.randint(-100, 100, (rows, columns + 1), device="cuda").to(dtype)
+            for view in (x, x[:, 1:], x.t()):
+                assert turned(view).is_contiguous()
+                assert turned(view).equal(view.t())
+    rows, columns = 46400, 46400  # above 2^31 elements
+    if torch.cuda.mem_get_info()[0] < 4 * rows * columns:
+        pytest.skip("twice 2.2 GB and room to compare do not fit")
+    x = torch.randint(-100, 100, (rows, columns), dtype=torch.int8, device="cuda")
+    assert turned(x).equal(x.t())
+    del x
+    torch.cuda.empty_cache()
+
+
 @pytest.mark.parametrize("offset", [0, 1, 8])
 def test_views_that_begin_anywhere_amid_nan(whole_gpu: Session, call: Call, offset: int) -> None:
     """Everything around the operands is NaN, so that one that was read and did not belong would show."""

@@ -11,6 +11,7 @@ import torch
 from gpu_explain.kernels.matmul import bytes_loaded, bytes_needed, flops, matmul, programs, reference
 from gpu_explain.kernels.matmul_configs import Config
 from gpu_explain.kernels.matmul_persistent import matmul_persistent
+from gpu_explain.kernels.turned import bytes_moved, turned
 
 POISON = -12345.0
 SMALL = Config(16, 32, 16, group_m=2)
@@ -111,8 +112,19 @@ def test_a_wrong_argument_is_named(call: Call, change: Call, named: str) -> None
         call(*change(torch.randn(4, 6), torch.randn(6, 5)))
 
 
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float16, torch.float32, torch.float64])
+def test_a_matrix_is_turned_as_torch_does_it(dtype: torch.dtype) -> None:
+    for rows, columns in ((1, 1), (3, 200), (129, 65), (0, 4)):
+        room = torch.randint(-100, 100, (rows + 1, 2 * columns + 1)).to(dtype)
+        for x in (room[1:, 1::2], room[:, :-1].t()):
+            got = turned(x)
+            assert got.is_contiguous()
+            assert got.equal(x.t())
+
+
 def test_arithmetic_and_bytes_are_counted() -> None:
     config = Config(128, 256, 64)
+    assert bytes_moved(10, 20, 4) == 1600
     assert flops(1024, 512, 64) == 2 * 1024 * 512 * 64
     assert programs(1024, 513, config) == 8 * 3
     assert bytes_needed(10, 20, 30, 2, 4) == 2 * (300 + 600) + 4 * 200
