@@ -59,7 +59,7 @@ def rows(gpu: Session) -> list[Row]:
 
 
 def _row(gpu: Session, product: Product) -> Row:
-    from gpu_explain.kernels.matmul import flops, matmul, reference
+    from gpu_explain.kernels.matmul import along_k, flops, matmul, reference
     from gpu_explain.kernels.matmul_persistent import matmul_persistent
 
     a, b, out = _operands(gpu, product)
@@ -83,7 +83,9 @@ def _row(gpu: Session, product: Product) -> Row:
     else:
         figures = compare(gpu, "", contestants, samples=9, cold=False).figures
     roof, said = _roof(gpu, product, median(figure.clock_mhz for figure in figures))
-    return Row(product.question, figures, 0, counted, roof, said, product.wanted)
+    copied = along_k(a, b)[1] is not b
+    note = "ours includes turning B, which the tensor cores take along k only" if copied else ""
+    return Row(product.question, figures, 0, counted, roof, said, product.wanted, note)
 
 
 def _operands(gpu: Session, product: Product) -> tuple[Any, Any, Any]:
