@@ -225,7 +225,7 @@ def attention_hopper_kernel(
     v_ring = make_ring(v, STAGES, GROUPS)
     fence_async_shared()
     out += batch.to(gl.int64) * out_strides[0] + head.to(gl.int64) * out_strides[1]
-    rings = (q_ring, k_ring, v_ring)
+    rings = (q_ring, k_ring, v_ring)  # tuples, because the functions of a partition have many arguments in common
     work = (start_m, steps, whole, q_len, k_len, scale, diagonal)
     gl.warp_specialize(
         [
@@ -234,6 +234,7 @@ def attention_hopper_kernel(
             (produce, (q, k, v, rings, batch, head, start_m, steps, STAGES)),
         ],
         [WARPS, 1],
+        # Registers a thread: the warp that fetches needs few and leaves its own to those that hold scores, p and acc.
         [240, 24],
     )
 
