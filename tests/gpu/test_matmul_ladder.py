@@ -131,6 +131,7 @@ def test_nan_and_infinity_spread_as_they_must(whole_gpu: Session, rung: str) -> 
     for m, n, k in ((130, 132, 36), (37, 41, 43)):
         a, b = _matrix(m, k), _matrix(k, n)
         a[m - 1, k - 1], a[0, 2], b[k - 1, 3], b[1, n - 1] = float("nan"), float("inf"), float("-inf"), float("nan")
+        a[2, 0] = float("nan")  # what row 1 would meet behind its end
         got, wanted = matmul_cuda(whole_gpu, a, b, rung=rung).double(), reference(a, b)
         assert torch.equal(got.isnan(), wanted.isnan())
         assert torch.equal(got.isposinf(), wanted.isposinf())
