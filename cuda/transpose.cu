@@ -5,16 +5,17 @@
 //
 //   naive     one side coalesced, the other not
 //   tile      through shared memory: both sides coalesced, but a column of the tile lies in a single bank
-//   padded    a row of the tile is one word longer, so that a column meets every bank
-//   swizzled  no word wasted: column c of row r lies at c ^ r, and again a column meets every bank
+//   padded    a row of the tile is one word longer, so that 32 rows of a column meet every bank
+//   swizzled  no word wasted: column c of row r lies at c ^ r, and again 32 rows meet every bank
 //   wide      16 bytes a lane on both sides: a thread turns 4 x 4 numbers in its registers, the tile turns the rest
 //
 // All take any rows x columns of float32, both arrays contiguous; `wide` needs both to be multiples of 4 and the arrays
 // to begin at multiples of 16 bytes. A block takes one tile; their number is one-dimensional since that limit is the
 // higher one.
 
-constexpr int SIDE = 32;                   // of a tile, of the first four
-constexpr int DOWN = 8;                    // rows of a tile that a block moves at a time: 32 x 8 threads
+// Of the first four: rows of 256 bytes. With half of it, more rows end within a sector wherever sizes are odd.
+constexpr int SIDE = 64;
+constexpr int DOWN = 8; // rows of a tile that a block moves at a time: 64 x 8 threads, 8 numbers each
 constexpr int WIDE_ROWS = 64, WIDE_COLUMNS = 64, WIDE_THREADS = 256;
 
 // Where the block's tile begins in `a`. Blocks that follow one another go down a column of tiles: what they write lies

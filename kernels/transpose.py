@@ -14,8 +14,8 @@ FILE = "transpose.cu"
 METHODS = ("naive", "tile", "padded", "swizzled", "wide")
 """A ladder; ``padded`` and ``swizzled`` are alike. Only ``wide`` asks something of its arrays; see `takes_wide`."""
 
-_SIDE, _WIDE_SIDE = 32, 64
-_THREADS, _WIDE_THREADS = (32, 8), 256
+_SIDE = 64
+_THREADS, _WIDE_THREADS = (64, 8), 256
 _WORD = 16
 _ITEM = 4
 _MOST_BLOCKS = 2**31 - 1
@@ -50,11 +50,11 @@ def transpose(gpu: Session, a: Any, out: Any = None, *, method: str = "") -> Any
             f"a: sizes that are multiples of 4 and addresses that are multiples of {_WORD} expected for wide, got"
             f" {tuple(a.shape)}, a {a.data_ptr() % _WORD} and out {out.data_ptr() % _WORD} bytes past one"
         )
-    side, threads = (_WIDE_SIDE, _WIDE_THREADS) if method == "wide" else (_SIDE, _THREADS)
-    blocks = -(-rows // side) * -(-columns // side)
+    blocks = -(-rows // _SIDE) * -(-columns // _SIDE)
     if blocks > _MOST_BLOCKS:
-        raise ValueError(f"a: at most {_MOST_BLOCKS} tiles of {side} × {side} expected, got {blocks}")
+        raise ValueError(f"a: at most {_MOST_BLOCKS} tiles of {_SIDE} × {_SIDE} expected, got {blocks}")
     if a.numel():
+        threads = _WIDE_THREADS if method == "wide" else _THREADS
         load(gpu, FILE, f"transpose_{method}").launch(gpu, blocks, threads, a, out, rows, columns)
     return out
 

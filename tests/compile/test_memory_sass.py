@@ -128,11 +128,11 @@ def test_the_wide_transpose_moves_sixteen_bytes_everywhere(arch: str, folder: Pa
 @pytest.mark.parametrize("method", ["naive", "tile", "padded", "swizzled"])
 def test_the_others_load_all_their_numbers_before_they_wait(method: str, arch: str, folder: Path) -> None:
     code = machine_code("transpose.cu", arch, folder)[f"transpose_{method}"]
-    assert len(named(code, "LDG")) == len(named(code, "STG")) == 4
+    assert len(named(code, "LDG")) == len(named(code, "STG")) == 8
     first_store = named(code, "STG" if method == "naive" else "STS")[0]
     assert named(code, "LDG")[-1] < first_store
     if method != "naive":
-        assert len(named(code, "LDS")) == len(named(code, "STS")) == 4
+        assert len(named(code, "LDS")) == len(named(code, "STS")) == 8
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
