@@ -41,7 +41,7 @@ _BY_THREADS = {  # by bytes of an element and elements of a head
     4: {64: Configuration(64, 16, 4, 2), 128: Configuration(32, 16, 4, 2)},
 }
 
-_WRITTEN_FOR_HOPPER = {64: Configuration(64, 128, 4, 3), 128: Configuration(64, 128, 4, 2)}
+_WRITTEN_FOR_HOPPER = {64: Configuration(64, 128, 4, 2), 128: Configuration(64, 128, 4, 2)}
 
 
 def copy_engine_helps(capability: tuple[int, int], item: int) -> bool:

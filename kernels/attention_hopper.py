@@ -12,7 +12,7 @@ change, both from FlashAttention-3 (Shah et al. 2024, arXiv:2407.08608):
    Only the scores are waited for; their softmax is computed while p @ v is still being multiplied.
 
 Gluon is experimental: this file compiles with Triton 3.6 and 3.7. With heads of 64 the exponentials are as much work as
-the products, and the simple kernel, of which three programs share an SM, is as fast.
+the products, and the simple kernel, of which three programs share an SM, is at least as fast.
 """
 
 from __future__ import annotations
