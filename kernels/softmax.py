@@ -102,18 +102,17 @@ def path_for(rows: int, columns: int, itemsize: int = 4, unit: int = 16) -> Path
 
     ``itemsize`` is a column's bytes, ``unit`` see :class:`Path`.
     """
-    words = unit * itemsize >= 16
     if columns > (32768 if itemsize == 4 else 16384):
         # Halves that are loaded one by one: smaller programs, of which two are on an SM.
-        block_size = 16384 if words or itemsize == 4 else 8192
+        block_size = 8192 if unit * itemsize < 4 else 16384
         return Path(wide=True, rows=1, block_size=block_size, unit=unit, num_warps=16, programs=rows)
     block_size = triton.next_power_of_2(columns)
-    tile = (2048 if words else 4096) // itemsize
     together = 1
-    while together * block_size < tile and rows >= 2 * together * ENOUGH:
+    while together * columns * itemsize < 1600 and rows >= 2 * together * ENOUGH:
         together *= 2
-    # 16 columns a thread, 32 in the widest rows.
-    num_warps = min(max(together * block_size // 512, 1), 32)
+    # About 16 columns a thread. A block is up to twice as long as its row: what counts is what there is to load.
+    warps = together * block_size // 512 if together > 1 else columns // 384
+    num_warps = min(2 ** max(warps.bit_length() - 1, 0), 32)
     programs = -(-rows // together)
     return Path(wide=False, rows=together, block_size=block_size, unit=unit, num_warps=num_warps, programs=programs)
 
