@@ -157,7 +157,7 @@ def _softmax(gpu: Session, roof: float, dtype: Any, rows: int, columns: int) -> 
         roof=roof,
         roof_name="1 read : 1 write",
         wanted="1.5 × torch.softmax, 0.93 of the roof" if named else "0.95 × torch.softmax",
-        note=f"rows {held}, {path.num_warps} warp{"s" * (path.num_warps != 1)}",
+        note=f"rows {held}, {path.num_warps} warp{'s' * (path.num_warps != 1)}",
     )
 
 
