@@ -23,6 +23,8 @@ from gpu_explain.kernels.turned import turned
 LONGEST = 2**31 - 1024
 """The most rows or columns of an operand: indices inside one dimension are 32-bit, offsets are 64-bit."""
 _MOST_PROGRAMS = 2**31 - 1
+_WORD, _SEEN = 16, 16
+"""Bytes that a thread loads at once at most, and the divisor that Triton tries on every integer argument."""
 _FP8_SINCE = (8, 9)
 _ALONG_K = (9, 10)
 """Generations whose tensor cores take other than 16-bit elements along k only."""
@@ -42,6 +44,14 @@ def place_of(tile, m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: 
 
 
 @triton.jit
+def multiple(x, UNIT: tl.constexpr):
+    """x, of which the compiler now knows that UNIT divides it; a stride of 1, a constant to it, stays as it is."""
+    if isinstance(x, tl.tensor):
+        x = x // UNIT * UNIT
+    return x
+
+
+@triton.jit
 def product_of(
     a,
     b,
@@ -58,8 +68,12 @@ def product_of(
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
     EVEN_K: tl.constexpr,
+    UNIT: tl.constexpr,
 ):
     """One tile of a · b in float32: its rows of a times its columns of b, BLOCK_K steps of k at a time."""
+    n, k = multiple(n, UNIT), multiple(k, UNIT)
+    stride_am, stride_ak = multiple(stride_am, UNIT), multiple(stride_ak, UNIT)
+    stride_bk, stride_bn = multiple(stride_bk, UNIT), multiple(stride_bn, UNIT)
     # 64 bits, or offsets would wrap beyond 2^31 elements.
     rows = (tile_m * BLOCK_M + tl.arange(0, BLOCK_M)).to(tl.int64)
     columns = (tile_n * BLOCK_N + tl.arange(0, BLOCK_N)).to(tl.int64)
@@ -87,8 +101,11 @@ def product_of(
 
 
 @triton.jit
-def store_tile(c, total, row, column, m, n, stride_cm, stride_cn, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+def store_tile(
+    c, total, row, column, m, n, stride_cm, stride_cn, ROWS: tl.constexpr, COLUMNS: tl.constexpr, UNIT: tl.constexpr
+):
     """Store ``total`` from that row and column of c on, as c's elements; nothing outside it."""
+    n, stride_cm, stride_cn = multiple(n, UNIT), multiple(stride_cm, UNIT), multiple(stride_cn, UNIT)
     rows = (row + tl.arange(0, ROWS)).to(tl.int64)
     columns = (column + tl.arange(0, COLUMNS)).to(tl.int64)
     inside = (rows < m)[:, None] & (columns < n)[None, :]
@@ -117,19 +134,35 @@ def matmul_kernel(
     BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr,
     EVEN_K: tl.constexpr,
+    UNIT: tl.constexpr,
     TRACED: tl.constexpr,
 ):
     """c[m, n] = a[m, k] · b[k, n], any strides, k of at least 1; launch cdiv(m, BLOCK_M) * cdiv(n, BLOCK_N) programs.
 
-    ``EVEN_K`` says that BLOCK_K divides k. ``record`` and ``arrivals`` are those of ``trace_triton.py`` where TRACED,
-    else ``None``.
+    ``EVEN_K`` says that BLOCK_K divides k, and UNIT what divides n, k and all strides but those of 1 (:func:`unit_of`).
+    ``record`` and ``arrivals`` are those of ``trace_triton.py`` where TRACED, else ``None``.
     """
     start_clock = trace_begin(record, arrivals) if TRACED else 0
     tile_m, tile_n = place_of(tl.program_id(0), m, n, BLOCK_M, BLOCK_N, GROUP_M)
     total = product_of(
-        a, b, tile_m, tile_n, m, n, k, stride_am, stride_ak, stride_bk, stride_bn, BLOCK_M, BLOCK_N, BLOCK_K, EVEN_K
+        a,
+        b,
+        tile_m,
+        tile_n,
+        m,
+        n,
+        k,
+        stride_am,
+        stride_ak,
+        stride_bk,
+        stride_bn,
+        BLOCK_M,
+        BLOCK_N,
+        BLOCK_K,
+        EVEN_K,
+        UNIT,
     )
-    store_tile(c, total, tile_m * BLOCK_M, tile_n * BLOCK_N, m, n, stride_cm, stride_cn, BLOCK_M, BLOCK_N)
+    store_tile(c, total, tile_m * BLOCK_M, tile_n * BLOCK_N, m, n, stride_cm, stride_cn, BLOCK_M, BLOCK_N, UNIT)
     if TRACED:
         trace_end(record, start_clock)
 
@@ -164,11 +197,18 @@ def matmul(a: Any, b: Any, out: Any = None, *, config: Config | None = None, tun
         return out.zero_()
     arguments = (None, None, a, b, out, m, n, k, *a.stride(), *b.stride(), *out.stride())
     if tune:
-        _tuned()[lambda chosen: (_tiles(m, n, chosen["BLOCK_M"], chosen["BLOCK_N"]),)](*arguments, TRACED=False)
+        _tuned()[lambda chosen: (_tiles(m, n, chosen["BLOCK_M"], chosen["BLOCK_N"]),)](
+            *arguments, UNIT=unit_of(a, b, out), TRACED=False
+        )
         return out
     config = config or shipped_for(a, b)
     matmul_kernel[(_tiles(m, n, config.block_m, config.block_n),)](
-        *arguments, **config.meta, EVEN_K=k % config.block_k == 0, TRACED=False, **config.options
+        *arguments,
+        **config.meta,
+        EVEN_K=k % config.block_k == 0,
+        UNIT=unit_of(a, b, out),
+        TRACED=False,
+        **config.options,
     )
     return out
 
@@ -199,7 +239,12 @@ def matmul_traced(record: Any, arrivals: Any, a: Any, b: Any, out: Any, *, confi
     check_tensor("arrivals", arrivals, dtypes=(torch.int32,), shape=(1,))
     arguments = (record, arrivals, a, b, out, m, n, k, *a.stride(), *b.stride(), *out.stride())
     matmul_kernel[(programs(m, n, config),)](
-        *arguments, **config.meta, EVEN_K=k % config.block_k == 0, TRACED=True, **config.options
+        *arguments,
+        **config.meta,
+        EVEN_K=k % config.block_k == 0,
+        UNIT=unit_of(a, b, out),
+        TRACED=True,
+        **config.options,
     )
     return out
 
@@ -239,6 +284,17 @@ def check(a: Any, b: Any, out: Any = None) -> Any:
         if _overlap(out, operand):
             raise ValueError(f"out: memory apart from {name}'s expected, since {name} is read until the end")
     return out
+
+
+def unit_of(a: Any, b: Any, out: Any) -> int:
+    """What the kernel should be told divides n, k and the strides, in elements; 1 when it is nothing new.
+
+    A thread can load 16 bytes at once where rows begin at multiples of 16 bytes. Triton looks whether 16 divides a
+    number, and misses rows of 8 · 513 float16.
+    """
+    unit = _WORD // a.element_size()
+    numbers = [x for x in (a.shape[1], b.shape[1], *a.stride(), *b.stride(), *out.stride()) if x != 1]
+    return unit if all(x % unit == 0 for x in numbers) and any(x % _SEEN for x in numbers) else 1
 
 
 def along_k(a: Any, b: Any) -> tuple[Any, Any]:

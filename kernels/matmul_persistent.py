@@ -17,7 +17,7 @@ import triton
 import triton.language as tl
 
 from gpu_explain.kernels.arguments import check_number, check_tensor
-from gpu_explain.kernels.matmul import along_k, check, place_of, product_of, programs, store_tile
+from gpu_explain.kernels.matmul import along_k, check, place_of, product_of, programs, store_tile, unit_of
 from gpu_explain.kernels.matmul_configs import TMA_SINCE, Config, persistent_ladder, shipped
 from gpu_explain.kernels.trace_triton import globaltimer_ns, trace_begin, trace_end
 
@@ -38,13 +38,24 @@ def ask_for_tile(source, row, column, TURNED: tl.constexpr):
 
 @triton.jit
 def put_tile(
-    c, total, row, column, m, n, stride_cm, stride_cn, ROWS: tl.constexpr, COLUMNS: tl.constexpr, TMA: tl.constexpr
+    c,
+    total,
+    row,
+    column,
+    m,
+    n,
+    stride_cm,
+    stride_cn,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    UNIT: tl.constexpr,
+    TMA: tl.constexpr,
 ):
     """Store a tile by c's descriptor, or by pointers."""
     if TMA:
         c.store([row, column], total.to(c.dtype))
     else:
-        store_tile(c, total, row, column, m, n, stride_cm, stride_cn, ROWS, COLUMNS)
+        store_tile(c, total, row, column, m, n, stride_cm, stride_cn, ROWS, COLUMNS, UNIT)
 
 
 @triton.jit
@@ -69,6 +80,7 @@ def matmul_persistent_kernel(
     BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr,
     EVEN_K: tl.constexpr,
+    UNIT: tl.constexpr,
     STORE_PARTS: tl.constexpr,
     ACROSS: tl.constexpr,
     TMA: tl.constexpr,
@@ -76,10 +88,10 @@ def matmul_persistent_kernel(
     B_TURNED: tl.constexpr,
     TRACED: tl.constexpr,
 ):
-    """c[m, n] = a[m, k] · b[k, n] by any number of programs; k is at least 1.
+    """c[m, n] = a[m, k] · b[k, n] as ``matmul_kernel`` does it, by any number of programs; k is at least 1.
 
     a, b and c are descriptors where TMA, of the transposes where A_TURNED and B_TURNED, else pointers. ACROSS loads for
-    the next tile before the last is stored (descriptors only). STORE_PARTS is 1 or 2, EVEN_K as for ``matmul_kernel``.
+    the next tile before the last is stored (descriptors only). STORE_PARTS is 1 or 2; for EVEN_K and UNIT see there.
     Where TRACED, ``record`` and ``arrivals`` are those of ``trace_triton.py``, and ``done`` (int64 ``[2, tiles]``) is
     told which program did a tile and when, on the GPU's timer, it had asked for it to be stored; else all are ``None``.
     """
@@ -113,15 +125,16 @@ def matmul_persistent_kernel(
                 BLOCK_N,
                 BLOCK_K,
                 EVEN_K,
+                UNIT,
             )
         if STORE_PARTS == 1:
-            put_tile(c, total, row, column, m, n, stride_cm, stride_cn, BLOCK_M, BLOCK_N, TMA)
+            put_tile(c, total, row, column, m, n, stride_cm, stride_cn, BLOCK_M, BLOCK_N, UNIT, TMA)
         else:
             # The left half, then the right one, through half the shared memory: room for one more tile in flight.
             left, right = tl.split(tl.permute(tl.reshape(total, (BLOCK_M, 2, BLOCK_N // 2)), (0, 2, 1)))
             half: tl.constexpr = BLOCK_N // 2
-            put_tile(c, left, row, column, m, n, stride_cm, stride_cn, BLOCK_M, half, TMA)
-            put_tile(c, right, row, column + half, m, n, stride_cm, stride_cn, BLOCK_M, half, TMA)
+            put_tile(c, left, row, column, m, n, stride_cm, stride_cn, BLOCK_M, half, UNIT, TMA)
+            put_tile(c, right, row, column + half, m, n, stride_cm, stride_cn, BLOCK_M, half, UNIT, TMA)
         if TRACED:
             tl.store(done + tile, tl.program_id(0).to(tl.int64))
             tl.store(done + tiles + tile, globaltimer_ns())
@@ -265,6 +278,7 @@ def _launch(
         *out.stride(),
         **config.meta,
         EVEN_K=k % config.block_k == 0,
+        UNIT=1 if use else unit_of(a, b, out),
         STORE_PARTS=config.store_parts,
         ACROSS=use and programs(m, n, config) > launched,
         TMA=use,

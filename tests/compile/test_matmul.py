@@ -45,8 +45,9 @@ def compiled(
     tma: bool = False,
     turned: bool = False,
     traced: bool = False,
+    unit: int = 1,
 ) -> Any:
-    """A matmul of sizes that 16 divides, A by rows, B by rows or ``turned``."""
+    """A matmul of sizes that 16 divides, or ``unit`` if that is not 1; A by rows, B by rows or ``turned``."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
@@ -54,7 +55,7 @@ def compiled(
     from gpu_explain.kernels.matmul_persistent import matmul_persistent_kernel
 
     kernel = matmul_persistent_kernel if persistent else matmul_kernel
-    constants: dict[str, Any] = {**config.meta, "EVEN_K": False, "TRACED": traced}
+    constants: dict[str, Any] = {**config.meta, "EVEN_K": False, "UNIT": unit, "TRACED": traced}
     if persistent:
         constants |= {
             "STORE_PARTS": config.store_parts,
@@ -81,7 +82,7 @@ def compiled(
     sixteen: Any = {
         (at,): [["tt.divisibility", 16]]
         for at, name in enumerate(kernel.arg_names)
-        if signature[name] != "constexpr" and "tensordesc" not in signature[name]
+        if signature[name] != "constexpr" and "tensordesc" not in signature[name] and (unit == 1 or name in "abc")
     }
     source = ASTSource(kernel, signature, constants, sixteen)
     return triton.compile(source, target=GPUTarget("cuda", arch, 32), options=config.options)
@@ -139,14 +140,27 @@ def test_pointers_do_where_descriptors_do_not(arch: int, tmp_path: Path) -> None
         assert found["LDGSTS"] > 0  # copies to shared memory that nobody waits for
 
 
+def copied_at_once(kernel: Any) -> set[int]:
+    """Bytes that a thread copies to shared memory at once; empty where it does not copy but load and store."""
+    sizes = re.findall(r"cp\.async\.\w+\.shared\.global \[.*?\], \[.*?\], (0x\w+|\d+)", kernel.asm["ptx"])
+    return {int(size, 0) for size in sizes}
+
+
 @pytest.mark.parametrize("arch", [80, 90])
-def test_transposed_weights_are_copied_sixteen_bytes_at_a_time(arch: int, tmp_path: Path) -> None:
-    for dtype in ("fp32", "fp16"):
-        config = ladder(divmod(arch, 10), TYPES[dtype])[0]
-        kernel = compiled(config, arch, dtype, turned=True)
-        sound(kernel, arch, tmp_path)
-        sizes = set(re.findall(r"cp\.async\.\w+\.shared\.global \[.*?\], \[.*?\], (0x\w+|\d+)", kernel.asm["ptx"]))
-        assert {int(size, 0) for size in sizes} == {16}
+@pytest.mark.parametrize("dtype", ["fp32", "fp16"])
+def test_sixteen_bytes_are_copied_at_once(arch: int, dtype: str, tmp_path: Path) -> None:
+    """Also of transposed weights, and of rows that begin at multiples of 16 bytes that are none of 16 elements."""
+    item = TYPES[dtype]
+    config = ladder(divmod(arch, 10), item)[0]
+    for turned in (True, False) if item == 2 else (True,):
+        for unit in (1, 16 // item):
+            kernel = compiled(config, arch, dtype, turned=turned, unit=unit)
+            sound(kernel, arch, tmp_path)
+            assert copied_at_once(kernel) == {16}
+
+
+def test_rows_that_begin_anywhere_are_not(tmp_path: Path) -> None:
+    assert copied_at_once(compiled(ladder((8, 0), 2)[-1], 80, "fp16", unit=2)) <= {4}
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)

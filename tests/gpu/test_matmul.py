@@ -125,10 +125,15 @@ def test_a_matrix_is_turned_as_torch_does_it(whole_gpu: Session) -> None:
 
     from gpu_explain.kernels.turned import turned
 
-    for dtype in (torch.int8, torch.bfloat16, torch.float32, torch.int64):
-        for rows, columns in ((1, 1), (129, 65), (1000, 2048), (0, 3)):
+    for dtype, shapes in (
+        (torch.float32, ((1, 1), (129, 64), (0, 3))),
+        (torch.int8, ((1000, 2047),)),
+        (torch.bfloat16, ((77, 63),)),
+        (torch.int64, ((77, 63),)),
+    ):
+        for rows, columns in shapes:
             x = torch.randint(-100, 100, (rows, columns + 1), device="cuda").to(dtype)
-            for view in (x, x[:, 1:], x.t()):
+            for view in (x, x[:, 1:].t()):
                 assert turned(view).is_contiguous()
                 assert turned(view).equal(view.t())
     rows, columns = 46400, 46400  # above 2^31 elements
@@ -167,6 +172,16 @@ def test_strides_of_more_than_one_in_both_dimensions(whole_gpu: Session, call: C
     assert _far(out, a, b) <= ALLOWED["float16"]
     before[::2, ::4] = out
     assert before.equal(room)
+
+
+def test_multiples_of_sixteen_bytes_that_are_none_of_sixteen_elements(whole_gpu: Session, call: Call) -> None:
+    from gpu_explain.kernels.matmul import unit_of
+
+    for m, n, k, unit in ((130, 264, 72, 8), (130, 256, 64, 1), (130, 260, 72, 1)):
+        a, b = _randn(whole_gpu, m, k, "float16"), _randn(whole_gpu, k, n, "float16")
+        out = call(a, b)
+        assert unit_of(a, b, out) == unit
+        assert _far(out, a, b) <= ALLOWED["float16"]
 
 
 def test_one_row_may_stand_for_all(whole_gpu: Session, call: Call) -> None:
