@@ -292,6 +292,8 @@ def unit_of(a: Any, b: Any, out: Any) -> int:
     A thread can load 16 bytes at once where rows begin at multiples of 16 bytes. Triton looks whether 16 divides a
     number, and misses rows of 8 · 513 float16.
     """
+    if not a.is_cuda:  # Triton's interpreter, to which a stride of 1 is no constant
+        return 1
     unit = _WORD // a.element_size()
     numbers = [x for x in (a.shape[1], b.shape[1], *a.stride(), *b.stride(), *out.stride()) if x != 1]
     return unit if all(x % unit == 0 for x in numbers) and any(x % _SEEN for x in numbers) else 1

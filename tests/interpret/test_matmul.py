@@ -16,7 +16,7 @@ from gpu_explain.kernels.turned import bytes_moved, turned
 POISON = -12345.0
 SMALL = Config(16, 32, 16, group_m=2)
 HALVES = Config(16, 32, 16, group_m=2, store_parts=2)
-SHAPES = ((1, 1, 1), (16, 32, 16), (17, 33, 31), (50, 70, 40), (3, 100, 1), (100, 1, 17))
+SHAPES = ((1, 1, 1), (16, 32, 16), (17, 33, 31), (50, 70, 40), (3, 100, 1), (100, 1, 17), (16, 24, 40))
 
 Call = Callable[..., Any]
 
