@@ -83,7 +83,7 @@ def ladder(gpu: Session, row: Row) -> str:
     lines = [
         f"Loads an output at k = {k}: 4-byte words, load instructions of whole warps, 32-byte sectors they touch.",
         "",
-        "| rung | TFLOP/s | × last | of cuBLAS | registers | bytes | blocks × warps | words | requests | sectors |",
+        "| rung | TFLOP/s | × last | of cuBLAS | registers | shared B | blocks × warps | words | requests | sectors |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     last = 0.0

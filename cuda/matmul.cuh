@@ -10,6 +10,19 @@
 // cycles away; shared memory is small and near; registers are where arithmetic happens. A multiply-add takes a word of
 // A and one of B, and an SM could do more of them than any memory can feed: the ladder is about using a word more often
 // once it is there.
+//
+// Measured on an H200 on 2026-11-30 (driver 580.159, NVRTC 13.0, 1980 MHz), m = n = k = 4096, loads as counted by the
+// kernels' own counters. cuBLAS in fp32, without tf32, reached 51.3 TFLOP/s in the same run.
+//
+//  rung                 what it changes                                   TFLOP/s   loads an output: words    sectors
+//  1 naive              -                                                    0.50                     8192       4224
+//  2 coalesced          lanes of a warp read neighbouring words              5.51                     8192        640
+//  3 shared tile        a block shares what its threads load                 8.27                      256         32
+//  4 register column    8 outputs a thread share a word of B                15.9                       128         16
+//  5 register tile      8 x 8 outputs a thread share words of A and B       28.5                        64          8
+//  6 vectorised         16 bytes a load                                     34.9                        64          8
+//  7 pipelined          the next piece is loaded meanwhile                  41.4                        64          8
+//  8 warp tile          16 x 8 outputs a thread, 64 x 64 a warp             48.9                        64          8
 #pragma once
 
 // How much of the next MOST rows, columns or steps exists when `left` are left.

@@ -3,6 +3,9 @@
 // x now walks along a row of C. The 32 lanes of a warp ask for the same A[row][i], which is one sector, and for
 // B[i][column + 0 … 31], 32 neighbouring words in 4 sectors: 5 sectors where rung 1 touched 33. As many words are
 // loaded as before, 2 k an output, but in fewer pieces. That is called coalesced.
+//
+// On an H200 at m = n = k = 4096: 5.51 TFLOP/s, 11 times rung 1, with 640 sectors an output instead of 4224. (Only with
+// many loads in flight: with the 4 steps at a time that the compiler takes by itself it was 2.9.)
 #include "matmul.cuh"
 
 constexpr int TILE = 32;

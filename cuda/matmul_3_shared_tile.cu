@@ -4,6 +4,9 @@
 // fetched them for itself. Now the block walks along k in steps of 32. At each step it copies a piece of A and one of
 // B, 32 × 32 words each, to shared memory (a thread loads one word of either), waits until all are there, and each
 // thread takes 32 multiply-adds from them. Each word loaded is used 32 times: 2 k / 32 loads an output instead of 2 k.
+//
+// On an H200 at m = n = k = 4096: 8.27 TFLOP/s, 1.5 times rung 2, with 256 words an output instead of 8192. That so
+// much less loading wins so little says that something else is in the way now: shared memory.
 #include "matmul.cuh"
 
 constexpr int TILE = 32;

@@ -5,6 +5,8 @@
 // words for 8 multiply-adds instead of 16. (The compiler fetches up to four words with one read where they lie
 // together, here and in rung 3: what counts is the ratio.) The 512 threads now make 64 × 64 outputs, so the loads from
 // global memory fall as well, to 2 k / 64 an output.
+//
+// On an H200 at m = n = k = 4096: 15.9 TFLOP/s, 1.9 times rung 3.
 #include "matmul.cuh"
 
 constexpr int TILE = 64;   // a block's outputs are 64 × 64
