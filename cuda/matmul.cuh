@@ -5,11 +5,11 @@
 // size. All rungs add the same products in the same order, so they all give the same bits.
 //
 // The words: a kernel is run by many threads. 32 of them are a warp, its lanes, which execute each instruction
-// together. Warps form a block, which runs on one SM; its threads can wait for each other (__syncthreads) and share the
-// SM's shared memory. A register belongs to one thread. A, B and C lie in global memory, which is large and hundreds of
-// cycles away; shared memory is small and near; registers are where arithmetic happens. A multiply-add takes a word of
-// A and one of B, and an SM could do more of them than any memory can feed: the ladder is about using a word more often
-// once it is there.
+// together. Warps form a block, which runs on one SM (streaming multiprocessor), beside others for which there is room;
+// its threads can wait for each other (__syncthreads) and have some of the SM's shared memory to themselves. A register
+// belongs to one thread. A, B and C lie in global memory, which is large and hundreds of cycles away; shared memory is
+// small and near; registers are where arithmetic happens. A multiply-add takes a word (4 bytes) of A and one of B, and
+// an SM could do more of them than any memory can feed: the ladder is about using a word more often once it is there.
 //
 // Measured on an H200 on 2026-11-30 (driver 580.159, NVRTC 13.0, 1980 MHz), m = n = k = 4096, loads as counted by the
 // kernels' own counters. cuBLAS in fp32, without tf32, reached 51.3 TFLOP/s in the same run.

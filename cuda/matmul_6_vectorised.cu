@@ -41,6 +41,7 @@ __device__ __forceinline__ void vectorised(const float *a, const float *b, float
     float sums[4 * GROUPS][4 * GROUPS] = {};
     for (long long at = 0; at < k; at += DEPTH) {
         const int depth = at_most<DEPTH>(k - at); // less than DEPTH at the end of k
+        // C++ needs `template` to see that four_of's `<` opens its arguments.
         const float4 from_a = load.template four_of<WIDE>(a, a_row < tile.rows ? depth - a_column : 0);
         const float4 from_b = load.template four_of<WIDE>(b, b_row < depth ? tile.columns - b_column : 0);
         a += DEPTH;
