@@ -38,7 +38,7 @@ __device__ __forceinline__ void vectorised(const float *a, const float *b, float
     b += b_row * n + tile.column + b_column;
     c += (tile.row + y) * n + tile.column + x;                  // and c at its first output, from where
     const int rows = tile.rows - y, columns = tile.columns - x; // so many exist
-    float sums[4 * GROUPS][4 * GROUPS] = {};
+    __align__(16) float sums[4 * GROUPS][4 * GROUPS] = {};
     for (long long at = 0; at < k; at += DEPTH) {
         const int depth = at_most<DEPTH>(k - at); // less than DEPTH at the end of k
         // C++ needs `template` to see that four_of's `<` opens its arguments.
@@ -54,7 +54,7 @@ __device__ __forceinline__ void vectorised(const float *a, const float *b, float
         __syncthreads();
 #pragma unroll 2 // not all 8: two blocks an SM leave a thread 128 registers
         for (int i = 0; i < DEPTH; ++i) {
-            float left[4 * GROUPS], right[4 * GROUPS];
+            __align__(16) float left[4 * GROUPS], right[4 * GROUPS];
 #pragma unroll
             for (int group = 0; group < GROUPS; ++group) {
                 four_at(left + 4 * group) = four_at(&a_tile[i][y + APART * group]);

@@ -50,7 +50,7 @@ __device__ __forceinline__ void pipelined(const float *a, const float *b, float 
         four_at(&b_tile[buffer][b_row][b_column]) = from_b;
     };
 
-    float sums[4 * GROUPS][4 * GROUPS] = {};
+    __align__(16) float sums[4 * GROUPS][4 * GROUPS] = {};
     fetch(at_most<DEPTH>(k));
     put(0);
     __syncthreads();
@@ -62,7 +62,7 @@ __device__ __forceinline__ void pipelined(const float *a, const float *b, float 
         }
 #pragma unroll 2 // not all 8: two blocks an SM leave a thread 128 registers
         for (int i = 0; i < DEPTH; ++i) {
-            float left[4 * GROUPS], right[4 * GROUPS];
+            __align__(16) float left[4 * GROUPS], right[4 * GROUPS];
 #pragma unroll
             for (int group = 0; group < GROUPS; ++group) {
                 four_at(left + 4 * group) = four_at(&a_tile[buffer][i][y + APART * group]);

@@ -76,7 +76,7 @@ __device__ __forceinline__ void warp_tile(const float *a, const float *b, float 
         }
     };
 
-    float sums[4 * GROUPS_DOWN][4 * GROUPS_ACROSS] = {};
+    __align__(16) float sums[4 * GROUPS_DOWN][4 * GROUPS_ACROSS] = {};
     fetch(at_most<DEPTH>(k));
     put(0);
     __syncthreads();
@@ -88,7 +88,7 @@ __device__ __forceinline__ void warp_tile(const float *a, const float *b, float 
         }
 #pragma unroll
         for (int i = 0; i < DEPTH; ++i) {
-            float left[4 * GROUPS_DOWN], right[4 * GROUPS_ACROSS];
+            __align__(16) float left[4 * GROUPS_DOWN], right[4 * GROUPS_ACROSS];
 #pragma unroll
             for (int group = 0; group < GROUPS_DOWN; ++group) {
                 four_at(left + 4 * group) = four_at(&a_tile[buffer][i][y + APART_DOWN * group]);
