@@ -1,51 +1,59 @@
-// Rung 8, warp tile: a warp computes 64 × 64 outputs, 16 × 8 a thread.
+// Rung 8, warp tile: a thread computes 16 × 8 outputs, and a warp a square of 64 × 64.
 //
-// Twice the outputs a thread: 24 words from shared memory for 128 multiply-adds, instead of 16 for 64. The block's 128
-// × 128 outputs are made by 4 warps instead of 8. Fewer warps are left to work while one of them waits; but a thread
-// may have 255 registers now, so all steps of a piece are unrolled, and the words of the next are read while it
-// multiplies.
+// 1. Twice the outputs a thread. For a step along k a thread reads 24 words for 128 multiply-adds, instead of 16 for
+//    64, and everything else (addresses, loop, barrier) is shared by twice as many: 1.12 instructions a multiply-add
+//    instead of 1.26. The block tile of 128 × 128 takes 4 warps instead of 8, so there are fewer to work while one
+//    waits. But with 256 resident threads a thread may have 255 registers, which is room to unroll all 8 steps of a
+//    chunk. The compiler then starts the reads of a step while it still multiplies for the one before (no line says so;
+//    it is in the order of the machine code). That is what rung 7 did for global memory, now for shared memory.
+// 2. The shape of a warp. Its lanes were 2 down and 16 across; now they are 4 down and 8 across, and its outputs a
+//    square. For a step a thread makes 4 reads of A and 2 of B. With 16 lanes across each read of B would be for 64
+//    different words, which takes two cycles at least; with 8 it is for 32, and one may do. (Each of A is for 16
+//    instead of 8.)
 //
-// A warp's outputs lie in a square, its lanes 4 down and 8 across, where they were 2 down and 16 across. Shared memory
-// hands out 32 words at a time, and a word that several lanes want only once; so for each step along k a warp reads 64
-// words of A and 64 of B for its 64 × 64 outputs. In the old shape it would be 32 and 128.
+// Also different, to make room for it: 128 threads make two loads of A and two of B for a chunk, so fetch and put loop.
 //
-// On an H200 at m = n = k = 4096: 48.9 TFLOP/s, 1.18 times rung 7 and 0.95 of cuBLAS. It is the larger tile together with
-// the unrolling: with two steps unrolled it would be 41.5. The shape of the warp is worth less than 0.5 % there, since
-// shared memory no longer sets the pace.
+// Won: 48.85 TFLOP/s, 1.18 times rung 7 and 0.953 of cuBLAS. It takes both halves of 1: with two steps unrolled it is
+// 41.5. The shape of the warp gives less than 0.5 %: shared memory is not what limits this rung.
+//
+// Here the ladder ends, at 0.73 of 128 multiply-adds a cycle and SM. 0.89 of the loop's instructions are multiply-adds,
+// so the rest is waiting. Tensor cores do far more, but not in full fp32. What else was tried for this rung is in
+// benchmarks/results/2026-11-30-h200-matmul-ladder.md.
 #include "matmul.cuh"
 
-constexpr int TILE = 128;
-constexpr int DEPTH = 8;
-constexpr int GROUPS_DOWN = 4, GROUPS_ACROSS = 2; // of 4 outputs: 16 × 8 outputs a thread
-constexpr int LANES_DOWN = 4, LANES_ACROSS = 8;
-constexpr int APART_DOWN = 4 * LANES_DOWN, APART_ACROSS = 4 * LANES_ACROSS; // between the groups of a thread
-constexpr int WARP_ROWS = GROUPS_DOWN * APART_DOWN, WARP_COLUMNS = GROUPS_ACROSS * APART_ACROSS;
+constexpr int TILE = 128; // side of the block tile
+constexpr int DEPTH = 8;  // steps of a k chunk
+constexpr int GROUPS_DOWN = 4, GROUPS_ACROSS = 2; // of 4 rows and of 4 columns: a thread tile of 16 × 8
+constexpr int LANES_DOWN = 4, LANES_ACROSS = 8;   // how a warp's 32 lanes lie in each patch of its warp tile
+constexpr int APART_DOWN = 4 * LANES_DOWN, APART_ACROSS = 4 * LANES_ACROSS; // a patch; from one group to the next
+constexpr int WARP_ROWS = GROUPS_DOWN * APART_DOWN, WARP_COLUMNS = GROUPS_ACROSS * APART_ACROSS; // the warp tile
 constexpr int WARPS_ACROSS = TILE / WARP_COLUMNS;
 constexpr int THREADS = 32 * (TILE / WARP_ROWS) * WARPS_ACROSS;
-constexpr int BLOCKS = 2; // resident on an SM
-constexpr int A_ROWS = THREADS / (DEPTH / 4), B_ROWS = THREADS / (TILE / 4); // that all threads load at a time
-constexpr int A_FOURS = TILE / A_ROWS, B_FOURS = DEPTH / B_ROWS;             // loads a thread makes for each piece
-constexpr int PADDED = TILE + 4;
+constexpr int BLOCKS = 2; // resident on an SM, at least
+constexpr int A_ROWS = THREADS / (DEPTH / 4), B_ROWS = THREADS / (TILE / 4); // of the chunks, loaded at a time
+constexpr int A_FOURS = TILE / A_ROWS, B_FOURS = DEPTH / B_ROWS;             // loads a thread makes for each chunk
+constexpr int PADDED = TILE + 4; // words from one row of a_chunk to the next
 
-static_assert(WARP_ROWS * (TILE / WARP_ROWS) == TILE && WARP_COLUMNS * WARPS_ACROSS == TILE, "whole warps");
+static_assert(LANES_DOWN * LANES_ACROSS == 32, "the lanes of a warp");
+static_assert(WARP_ROWS * (TILE / WARP_ROWS) == TILE && WARP_COLUMNS * WARPS_ACROSS == TILE, "whole warp tiles");
 
 template <bool COUNT, bool WIDE>
 __device__ __forceinline__ void warp_tile(const float *a, const float *b, float *c, long long m, long long n,
                                           long long k, unsigned long long *counts)
 {
-    __shared__ __align__(16) float a_tile[2][DEPTH][PADDED], b_tile[2][DEPTH][TILE];
+    __shared__ __align__(16) float a_chunk[2][DEPTH][PADDED], b_chunk[2][DEPTH][TILE];
     Loads<COUNT> load;
-    const Tile tile = tile_of_block<TILE, TILE>(m, n);
+    const BlockTile tile = find_block_tile<TILE, TILE>(m, n);
     const int thread = threadIdx.x;
     const int warp = thread / 32, lane = thread % 32;
     const int x = warp % WARPS_ACROSS * WARP_COLUMNS + lane % LANES_ACROSS * 4;
     const int y = warp / WARPS_ACROSS * WARP_ROWS + lane / LANES_ACROSS * 4;
     const int a_row = thread / (DEPTH / 4), a_column = thread % (DEPTH / 4) * 4;
     const int b_row = thread / (TILE / 4), b_column = thread % (TILE / 4) * 4;
-    a += (tile.row + a_row) * k + a_column; // a and b point at what this thread loads next,
+    a += (tile.row + a_row) * k + a_column; // a and b: what this thread loads next
     b += b_row * n + tile.column + b_column;
-    c += (tile.row + y) * n + tile.column + x;                  // and c at its first output, from where
-    const int rows = tile.rows - y, columns = tile.columns - x; // so many exist
+    c += (tile.row + y) * n + tile.column + x;                  // c: its first output
+    const int rows = tile.rows - y, columns = tile.columns - x; // of the block tile, from that output on
 
     float4 from_a[A_FOURS], from_b[B_FOURS]; // on their way from global to shared memory
     const auto fetch = [&](int depth) {
@@ -65,14 +73,14 @@ __device__ __forceinline__ void warp_tile(const float *a, const float *b, float 
     const auto put = [&](int buffer) {
 #pragma unroll
         for (int j = 0; j < A_FOURS; ++j) {
-            a_tile[buffer][a_column][a_row + j * A_ROWS] = from_a[j].x;
-            a_tile[buffer][a_column + 1][a_row + j * A_ROWS] = from_a[j].y;
-            a_tile[buffer][a_column + 2][a_row + j * A_ROWS] = from_a[j].z;
-            a_tile[buffer][a_column + 3][a_row + j * A_ROWS] = from_a[j].w;
+            a_chunk[buffer][a_column][a_row + j * A_ROWS] = from_a[j].x;
+            a_chunk[buffer][a_column + 1][a_row + j * A_ROWS] = from_a[j].y;
+            a_chunk[buffer][a_column + 2][a_row + j * A_ROWS] = from_a[j].z;
+            a_chunk[buffer][a_column + 3][a_row + j * A_ROWS] = from_a[j].w;
         }
 #pragma unroll
         for (int j = 0; j < B_FOURS; ++j) {
-            four_at(&b_tile[buffer][b_row + j * B_ROWS][b_column]) = from_b[j];
+            four_at(&b_chunk[buffer][b_row + j * B_ROWS][b_column]) = from_b[j];
         }
     };
 
@@ -84,18 +92,18 @@ __device__ __forceinline__ void warp_tile(const float *a, const float *b, float 
     for (long long at = 0; at < k; at += DEPTH) {
         const bool more = at + DEPTH < k;
         if (more) {
-            fetch(at_most<DEPTH>(k - at - DEPTH)); // only started: nothing waits for it until `put`
+            fetch(at_most<DEPTH>(k - at - DEPTH)); // only starts the loads: nothing uses them before `put`
         }
 #pragma unroll
         for (int i = 0; i < DEPTH; ++i) {
             __align__(16) float left[4 * GROUPS_DOWN], right[4 * GROUPS_ACROSS];
 #pragma unroll
             for (int group = 0; group < GROUPS_DOWN; ++group) {
-                four_at(left + 4 * group) = four_at(&a_tile[buffer][i][y + APART_DOWN * group]);
+                four_at(left + 4 * group) = four_at(&a_chunk[buffer][i][y + APART_DOWN * group]);
             }
 #pragma unroll
             for (int group = 0; group < GROUPS_ACROSS; ++group) {
-                four_at(right + 4 * group) = four_at(&b_tile[buffer][i][x + APART_ACROSS * group]);
+                four_at(right + 4 * group) = four_at(&b_chunk[buffer][i][x + APART_ACROSS * group]);
             }
 #pragma unroll
             for (int down = 0; down < 4 * GROUPS_DOWN; ++down) {

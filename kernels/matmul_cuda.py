@@ -1,7 +1,10 @@
 """Launchers of the fp32 matmul ladder, ``cuda/matmul_1_naive.cu`` to ``cuda/matmul_8_warp_tile.cu``: C = A · B.
 
-Every rung computes the same sums in the same order, so all of them give the same bits; they differ in what they load
-and how. ``count_loads`` runs a rung's counted twin, the same code with a counter behind each load from global memory;
+Every rung adds the same products in the same order; they differ in how words get to the arithmetic. So all of them give
+the same bits, but for the sign of a zero: where a rung fills the last chunk of k up with zeros, a sum that has
+underflowed to -0 becomes +0. ``cuda/matmul.cuh`` says how to read the ladder.
+
+``count_loads`` runs a rung's counted twin, the same code with a counter behind each load from global memory;
 ``words_expected`` says what must come of it.
 """
 
@@ -16,8 +19,8 @@ from gpu_explain.kernels.loader import Kernel, load
 if TYPE_CHECKING:
     from gpu_explain.kernels.session import Session
 
-_ITEM = 4
-_WORD = 16
+_WORD_BYTES = 4
+_WIDE_LOAD_BYTES = 16
 _MOST_BLOCKS = 2**31 - 1
 
 
@@ -28,8 +31,9 @@ class Rung:
     Attributes:
         name: What it is called; its file is ``matmul_{number}_{name}.cu``.
         number: Its place on the ladder, from 1.
-        tile: Rows and columns of C that one block computes.
-        reuse: Outputs, down and across, that share what is loaded from global memory once (1 × 1: none do).
+        tile: The block tile: rows and columns of C that one block computes.
+        reuse: Outputs, down and across, that share what is loaded from global memory once: the block tile where a block
+            shares its words in shared memory, and 1 × 1 where each thread loads its own.
         threads: Threads of a block.
         wide: Whether it loads 16 bytes at a time, where rows begin at multiples of 16 bytes.
     """
@@ -119,14 +123,14 @@ def count_loads(gpu: Session, a: Any, b: Any, out: Any = None, *, rung: str) -> 
 
 
 def kernel_of(gpu: Session, rung: str, *, any_alignment: bool = False, counted: bool = False) -> Kernel:
-    """The compiled kernel of a rung, for its registers and residents.
+    """The compiled kernel of a rung: to launch it, or to ask for its registers and how many blocks an SM has room for.
 
     ``any_alignment`` asks for the variant that a rung with 16-byte loads uses for rows that begin elsewhere,
     ``counted`` for the twin that counts. Raises ``ValueError`` naming a wrong rung.
     """
     chosen = find_rung(rung)
     name = chosen.kernel + "_any" * (chosen.wide and any_alignment) + "_counted" * counted
-    # Found by its name first: the way through the file's path costs more on the host than a small launch may.
+    # Looked up by name first: finding it through its file takes the host longer than a small launch may last.
     kernel = gpu.loaded.get(name)
     if kernel is None:
         kernel = gpu.loaded[name] = load(gpu, chosen.file, name)
@@ -160,13 +164,14 @@ def flops(m: int, n: int, k: int) -> int:
 
 def least_bytes(m: int, n: int, k: int) -> int:
     """Bytes that must be moved at least: A and B read once, C written once."""
-    return _ITEM * (m * k + k * n + m * n)
+    return _WORD_BYTES * (m * k + k * n + m * n)
 
 
 def words_expected(rung: str, m: int, n: int, k: int) -> int:
-    """Words that a rung must load: A once for each column of tiles, B once for each row of tiles.
+    """Words that a rung must load, where down × across outputs share them (``Rung.reuse``).
 
-    Without reuse a tile is one output, which makes it 2 k words an output; with a tile of t × t outputs, 2 k / t.
+    Each word of A is loaded once for every ``across`` columns of C, each of B once for every ``down`` rows. Where
+    nothing is shared that is 2 k words an output, and 2 k / t where t × t outputs share.
     """
     down, across = find_rung(rung).reuse
     return m * k * -(-n // across) + k * n * -(-m // down)
@@ -192,11 +197,14 @@ def _checked(gpu: Session, a: Any, b: Any, out: Any, rung: Rung) -> Any:
 
 
 def _blocks(out: Any, rung: Rung) -> int:
-    """Blocks of a launch: one a tile of C."""
+    """Blocks of a launch: one for each block tile."""
     (rows, columns), (m, n) = rung.tile, out.shape
     return int(-(-m // rows) * -(-n // columns))
 
 
 def _aligned(a: Any, b: Any, out: Any) -> bool:
     """Whether every row of the three begins at a multiple of 16 bytes and is a multiple of that long."""
-    return all(tensor.data_ptr() % _WORD == 0 and tensor.shape[1] * _ITEM % _WORD == 0 for tensor in (a, b, out))
+    return all(
+        tensor.data_ptr() % _WIDE_LOAD_BYTES == 0 and tensor.shape[1] * _WORD_BYTES % _WIDE_LOAD_BYTES == 0
+        for tensor in (a, b, out)
+    )

@@ -18,6 +18,10 @@ STATIC_SHARED = 48 * 1024
 NAMES = [rung.name for rung in RUNGS]
 
 
+READS = {3: 40 / 32, 4: 10 / 16, 5: 24 / 128, 6: 8 / 128, 7: 8 / 128, 8: 6 / 128}
+"""Read instructions of shared memory for each multiply-add in the plain kernels on sm_90: what cuda/matmul.cuh says."""
+
+
 def plain(rung: Rung) -> list[str]:
     """The kernels of a rung that are timed."""
     return [rung.kernel, *([f"{rung.kernel}_any"] if rung.wide else [])]
@@ -58,6 +62,12 @@ def test_all_stays_in_registers_and_each_load_is_as_wide_as_it_says(rung: Rung, 
             assert from_global
             assert not [one for one in from_global if re.search(r"\.(64|128)", one)]
         assert bool(from_shared) == (rung.number >= 3)
+
+
+@pytest.mark.parametrize("rung", [rung for rung in RUNGS if rung.number in READS], ids=lambda rung: rung.name)
+def test_it_reads_shared_memory_as_seldom_as_the_ladder_says(rung: Rung, folder: Path) -> None:
+    code = machine_code(rung.file, "sm_90", folder)[rung.kernel]
+    assert len(loads(code, of="LDS")) / len(loads(code, of="FFMA")) <= READS[rung.number]
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
