@@ -12,7 +12,8 @@
 //
 // THE LADDER, measured on an H200 on 2026-11-30 (driver 580.159, NVRTC 13.0, 1980 MHz), m = n = k = 4096. cuBLAS in
 // fp32, without tf32, reached 51.3 TFLOP/s in the same run; 128 multiply-adds a cycle and SM would be 67. The figures
-// are measured; what limits a rung is reasoned from them and from the counts below.
+// are measured; what limits a rung is reasoned from them and from the counts below. The words are explained further
+// down.
 //
 //  rung               what limits the rung before    the change                            TFLOP/s  × last  of cuBLAS
 //  1 naive                                           one output a thread                      0.50            0.010
@@ -23,7 +24,7 @@
 //  6 vectorised       instructions besides           16 bytes with one load                  34.94    1.23    0.682
 //                     the multiply-adds
 //  7 pipelined        waiting for global memory      the next k chunk is loaded meanwhile    41.41    1.19    0.808
-//  8 warp tile        instructions besides, again,   16 × 8 outputs a thread, and all        48.85    1.18    0.953
+//  8 warp tile        other instructions, again,     16 × 8 outputs a thread, and all        48.85    1.18    0.953
 //                     and waiting for shared memory  steps of a k chunk unrolled
 //
 //  rung               loads an output    shared reads    instructions    registers  warps resident
@@ -37,8 +38,9 @@
 //  7 pipelined           64         8        0.06             1.26           123         16
 //  8 warp tile           64         8        0.05             1.12           255          8
 //
-// Loads (from global memory) are as the kernels' own counters say, registers and warps as compiled. Shared reads and
-// instructions are those in the loop's machine code for sm_90, each for a whole warp and whatever its width.
+// A load is from global memory, a read from shared memory. Loads are as the kernels' own counters say (k = 4096, 256 ×
+// 256 outputs), registers and warps as in the measured run. Shared reads and instructions are counted in the machine
+// code of the loop (sm_90, NVRTC 13.5): instructions of a warp, whatever their width.
 //
 // THE MACHINE. A kernel is run by many threads. 32 of them are a warp; the threads of a warp are called its lanes, and
 // execute each instruction together. Warps form a block. A block runs on one SM (streaming multiprocessor). While it
@@ -47,9 +49,9 @@
 // where arithmetic happens; shared memory belongs to a block, and is near; A, B and C lie in global memory, hundreds of
 // cycles away.
 //
-// A load does not stop a thread. It only starts; the thread runs on until the first instruction that uses the value.
-// Loads that have started and not arrived are in flight. To unroll a loop is to write its body several times instead of
-// jumping back: the compiler can then start the loads of several steps before it uses the first value.
+// A load does not stop a thread, nor does a read. It only starts; the thread runs on until the first instruction that
+// uses the value. Loads that have started and not arrived are in flight. To unroll a loop is to write its body several
+// times instead of jumping back: the compiler can then start the loads of several steps before it uses the first value.
 //
 // Global memory is moved in sectors: 32 bytes at a multiple of 32. If a warp's load touches n sectors, n are moved.
 // Shared memory has 32 banks; the word at address w (in words) lies in bank w % 32, and a bank hands out one word a
@@ -132,8 +134,9 @@ template <bool COUNT> struct Loads {
         return *reinterpret_cast<const float4 *>(from);
     }
 
-    // Four neighbours of a row, of which the first `inside` exist; 0 stands for the others, and adds nothing. WIDE: the
-    // row begins at a multiple of 16 bytes and its length is a multiple of 4, so four of them are all there or none is.
+    // Four neighbours of a row, of which the first `inside` exist, if any; 0 stands for the others, and adds nothing.
+    // WIDE: the row begins at a multiple of 16 bytes and its length is a multiple of 4, so four of them are all there
+    // or none is.
     template <bool WIDE> __device__ __forceinline__ float4 four_of(const float *from, int inside)
     {
         float4 found = {0.0f, 0.0f, 0.0f, 0.0f};

@@ -7,7 +7,7 @@
 // one more.) Outputs are written side by side as well.
 //
 // Won: 5.51 TFLOP/s, 11 times rung 1 and 0.108 of cuBLAS, with 640 sectors an output instead of 4224. (6.6 times fewer
-// sectors do not explain it all. The cache looks words up by lines of 128 bytes: 33 of them before, 2 now.)
+// sectors do not explain it all. The cache looks words up by lines of 128 bytes: 33 of them a step before, 2 now.)
 #include "matmul.cuh"
 
 constexpr int TILE = 32; // side of the block tile

@@ -33,7 +33,7 @@ template <bool COUNT> __device__ __forceinline__ void register_tile(const float 
     Loads<COUNT> load;
     const BlockTile tile = find_block_tile<TILE, TILE>(m, n);
     const int thread = threadIdx.x;
-    const int x = thread % APART, y = thread / APART;
+    const int x = thread % APART, y = thread / APART; // its first output in the block tile
     const int a_row = thread / DEPTH, a_column = thread % DEPTH;
     const int b_row = thread / TILE, b_column = thread % TILE;
     a += (tile.row + a_row) * k + a_column; // a and b: what this thread loads next

@@ -1,4 +1,4 @@
-// Rung 6, vectorised: each load takes 16 bytes, from global memory and from shared memory.
+// Rung 6, vectorised: each load from global memory and each read from shared memory takes 16 bytes.
 //
 // The words are the same as in rung 5, but they come in fewer instructions, and each instruction saved is one
 // multiply-add more that a scheduler can start. For a chunk a thread makes 2 loads from global memory instead of 8, and
@@ -40,9 +40,9 @@ __device__ __forceinline__ void vectorised(const float *a, const float *b, float
     Loads<COUNT> load;
     const BlockTile tile = find_block_tile<TILE, TILE>(m, n);
     const int thread = threadIdx.x;
-    const int x = thread % ACROSS * 4, y = thread / ACROSS * 4;
-    const int a_row = thread / (DEPTH / 4), a_column = thread % (DEPTH / 4) * 4;
-    const int b_row = thread / (TILE / 4), b_column = thread % (TILE / 4) * 4;
+    const int x = thread % ACROSS * 4, y = thread / ACROSS * 4; // its first output in the block tile
+    const int a_row = thread / (DEPTH / 4), a_column = thread % (DEPTH / 4) * 4; // the first of its four words of A,
+    const int b_row = thread / (TILE / 4), b_column = thread % (TILE / 4) * 4;   // and of B, in their chunks
     a += (tile.row + a_row) * k + a_column; // a and b: what this thread loads next
     b += b_row * n + tile.column + b_column;
     c += (tile.row + y) * n + tile.column + x;                  // c: its first output

@@ -37,9 +37,9 @@ __device__ __forceinline__ void pipelined(const float *a, const float *b, float 
     Loads<COUNT> load;
     const BlockTile tile = find_block_tile<TILE, TILE>(m, n);
     const int thread = threadIdx.x;
-    const int x = thread % ACROSS * 4, y = thread / ACROSS * 4;
-    const int a_row = thread / (DEPTH / 4), a_column = thread % (DEPTH / 4) * 4;
-    const int b_row = thread / (TILE / 4), b_column = thread % (TILE / 4) * 4;
+    const int x = thread % ACROSS * 4, y = thread / ACROSS * 4; // its first output in the block tile
+    const int a_row = thread / (DEPTH / 4), a_column = thread % (DEPTH / 4) * 4; // the first of its four words of A,
+    const int b_row = thread / (TILE / 4), b_column = thread % (TILE / 4) * 4;   // and of B, in their chunks
     a += (tile.row + a_row) * k + a_column; // a and b: what this thread loads next
     b += b_row * n + tile.column + b_column;
     c += (tile.row + y) * n + tile.column + x;                  // c: its first output

@@ -13,12 +13,13 @@
 //
 // Also different, to make room for it: 128 threads make two loads of A and two of B for a chunk, so fetch and put loop.
 //
-// Won: 48.85 TFLOP/s, 1.18 times rung 7 and 0.953 of cuBLAS. It takes both halves of 1: with two steps unrolled it is
-// 41.5. The shape of the warp gives less than 0.5 %: shared memory is not what limits this rung.
+// Won: 48.85 TFLOP/s, 1.18 times rung 7 and 0.953 of cuBLAS. It takes both halves of 1: with two steps unrolled it was
+// 41.5 (in an earlier run). The shape of the warp gives less than 0.5 %: what shared memory can hand out is no limit
+// here.
 //
 // Here the ladder ends, at 0.73 of 128 multiply-adds a cycle and SM. 0.89 of the loop's instructions are multiply-adds,
-// so the rest is waiting. Tensor cores do far more, but not in full fp32. What else was tried for this rung is in
-// benchmarks/results/2026-11-30-h200-matmul-ladder.md.
+// so what is missing up to there is waiting. Tensor cores do far more, but not in full fp32. What else was tried for
+// this rung is in benchmarks/results/2026-11-30-h200-matmul-ladder.md.
 #include "matmul.cuh"
 
 constexpr int TILE = 128; // side of the block tile
@@ -46,6 +47,7 @@ __device__ __forceinline__ void warp_tile(const float *a, const float *b, float 
     const BlockTile tile = find_block_tile<TILE, TILE>(m, n);
     const int thread = threadIdx.x;
     const int warp = thread / 32, lane = thread % 32;
+    // Its first output in the block tile: where its warp tile begins, and its lane's place in the first patch.
     const int x = warp % WARPS_ACROSS * WARP_COLUMNS + lane % LANES_ACROSS * 4;
     const int y = warp / WARPS_ACROSS * WARP_ROWS + lane / LANES_ACROSS * 4;
     const int a_row = thread / (DEPTH / 4), a_column = thread % (DEPTH / 4) * 4;
