@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 Without options: the walkthrough, live when a GPU is usable, else from the bundled recording.
-gpu-explain doctor [--deep] [--json] says what is and is not usable here, and what mends it.
+gpu-explain doctor [--deep] [--json] says what is and is not usable here, and what mends it
+(gpu-explain doctor --help names its exit codes).
 
 exit codes of --run-all
   0  every law held, on the GPU or on the recording that --replay asked for

@@ -230,15 +230,32 @@ def _other_lines(result: Result, *, strict: bool) -> Iterator[Line]:
     said = [f"{counts[Outcome.HELD]} of {_count(len(claims), 'claim')} held"]
     said += [f"{counts[o]} {_name(o, counts[o])}" for o in Outcome if o is not Outcome.HELD and counts[o]]
     yield [(f"     at {_count(len(others), 'other choice')}: {', '.join(said)}", "dim")]
+    # A claim that no choice changes is the same claim at all of them: it is told once.
+    told = {_same(claim) for claim in result.default.claims}
+    again: dict[str, list[str]] = {}
     for check in others:
         wrong = [claim for claim in check.claims if claim.outcome in {Outcome.MISSED, Outcome.SURPRISE}]
-        if not wrong and check.problem is None:
+        for claim in wrong:
+            if _same(claim) in told:
+                again.setdefault(claim.text, []).append(_difference(result.default, check))
+        new = [claim for claim in wrong if _same(claim) not in told]
+        told |= {_same(claim) for claim in new}
+        if not new and check.problem is None:
             continue
         yield [(f"       {_difference(result.default, check)}", "")]
         if check.problem is not None:
             yield from _problem_lines(check.problem)
-        for claim in wrong:
+        for claim in new:
             yield from _claim_lines(check, claim, strict=strict, indent="       ")
+    for text, choices in again.items():
+        where = f"at {_count(len(choices), 'other choice')}: {'; '.join(choices)}"
+        for line in wrap(f"the same measurement, so the same again {where}: {text}", _TEXT + _VALUE + 30):
+            yield [(f"       {line}", "dim")]
+
+
+def _same(claim: Claim) -> tuple[object, ...]:
+    """What makes two claims the same one: to the last digit of the value."""
+    return claim.id, claim.text, claim.value, claim.low, claim.high, claim.outcome
 
 
 def _unchecked_lines(run: Run) -> Iterator[Line]:
@@ -254,11 +271,16 @@ def _unchecked_lines(run: Run) -> Iterator[Line]:
 
 
 def _difference(default: Check, check: Check) -> str:
-    """The choices that differ from the default ones: ``blocks fits+1``."""
+    """The choices that differ from the default ones, as the screen calls them: ``blocks 265``."""
     usual: Mapping[str, str] = default.measurement.chosen if default.measurement else default.chosen
-    return (
-        ", ".join(f"{name} {choice}" for name, choice in check.chosen.items() if usual.get(name) != choice) or "default"
-    )
+    parameters = {one.id: one for one in check.measurement.parameters} if check.measurement else {}
+    said = []
+    for name, choice in check.chosen.items():
+        if usual.get(name) != choice:
+            known = parameters.get(name)
+            labels = {one.id: one.text for one in known.choices} if known else {}
+            said.append(f"{known.label if known else name} {labels.get(choice, choice)}")
+    return ", ".join(said) or "default"
 
 
 def _problem_lines(problem: Problem) -> Iterator[Line]:

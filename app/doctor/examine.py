@@ -70,7 +70,7 @@ def _quietly(doing: str) -> None:
 
 
 def _spared(check: Check) -> Check:
-    return check.spared("only live mode needs it") if check.group in _FOR_LIVE else check
+    return check.spared("nothing to mend without a GPU") if check.group in _FOR_LIVE else check
 
 
 def _gpus(asked: Asked) -> tuple[tuple[str, str, int], ...]:

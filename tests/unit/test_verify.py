@@ -156,9 +156,17 @@ def test_the_last_line_says_what_strict_would_have_said() -> None:
 def test_other_choices_are_counted_and_only_their_faults_listed() -> None:
     text = text_of(run_of(result(HELD, others=(HELD, MISSED))))
     assert "at 1 other choice: 1 of 2 claims held" in text
-    assert "size big" in text
+    assert "size 64" in text
     assert text.count("✓ It is so") == 1
     assert text.count("✗ It is so (law)") == 1
+
+
+def test_what_no_choice_changes_is_told_once() -> None:
+    text = text_of(run_of(result(SURPRISE, others=(SURPRISE,))))
+    assert text.count("wanted because") == 1
+    assert "the same again at 1 other choice: size 64: " in " ".join(text.split())
+    other = replace(SURPRISE, value=(SURPRISE.value or 0) + 1000)
+    assert text_of(run_of(result(SURPRISE, others=(other,)))).count("wanted because") == 2
 
 
 def test_a_broken_scene_is_one_sentence_and_the_end_of_what_the_worker_wrote() -> None:
