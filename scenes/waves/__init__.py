@@ -45,7 +45,10 @@ STEPS = (
         "Blocks that compute",
         ("computing-costs-far-less", "half-a-wave-is-cheaper"),
         "This step keeps the last one honest: a whole extra wave is the law only for blocks that do not compete. "
-        "Residents share four schedulers; alone, a block is faster. What remains true is that SMs stand idle.",
+        "Residents share their SM's schedulers; the fewer, the faster each. What remains true is that SMs stand idle. "
+        "People ask whether this is real for their matmul: yes, for few and large blocks. Choose `compute` and the "
+        "largest blocks and go back two steps: the fewer fit on an SM, the nearer one more comes to a whole round. "
+        "Matmul libraries therefore pick tiles by the SM count, split K, or keep one persistent block on each SM.",
         focus=("kernel", "compute"),
         needs=("launch", "competition"),
     ),
@@ -54,7 +57,8 @@ STEPS = (
         "A million elements",
         ("never-above-the-limit", "best-is-not-reached"),
         "The arithmetic that is quoted everywhere: elements over threads, over what fits. It is a lower bound, and the "
-        "trace shows by how much. Ask who wrote 4.6 down as if it were a property of the kernel.",
+        "trace shows by how much. The figure belongs to a kernel and a GPU together: the same kernel has another on "
+        "an L40S.",
         focus=("kernel",),
         needs=("launch", "million"),
     ),

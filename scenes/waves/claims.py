@@ -67,8 +67,8 @@ def _edge(m: Measurement) -> tuple[Claim, ...]:
             step,
             (0.02, 0.9),
             "block times",
-            "a block alone on its SM has all of it, and needs a fraction of the time it takes among residents",
-            likely="blocks so large that even a lone one fills its SM's arithmetic units",
+            "it adds one block's arithmetic to one SM, and starts as soon as the first of the others ends",
+            likely="an SM that holds a single block: one more then is a whole round",
             inputs=("time.step", "fits.duration"),
         )
         if sharing
@@ -153,7 +153,7 @@ def _competition(m: Measurement) -> tuple[Claim, ...]:
             computing / waiting,
             (None, 0.5),
             "of the waiting blocks' step",
-            "residents share their SM's arithmetic units, so a lone block is faster than a resident one",
+            "it adds one block's arithmetic to an SM that has several already; among blocks that wait it is a round",
             likely="blocks so large that a lone one fills the SM, or an SM that holds only one or two of them",
             inputs=("compete.compute.step", "compete.wait.step"),
             source="kernels/timing.py",

@@ -148,13 +148,13 @@ def measure_edge(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Fi
                 "one block more",
                 step,
                 "µs",
-                "Difference of the two medians, samples taken in turn.",
+                "Difference of the two medians, samples taken in turn. The share is of what fits, launch included.",
                 inputs=("time.more", "time.fits"),
                 note=f"+{step / t_fits.median_us * 100:.0f} %",
             ),
             measured(
                 "fits.duration",
-                "a block lasts",
+                "a block (median)",
                 fits.median_duration_ns / 1000,
                 "µs",
                 "Median over the blocks of the trace.",
@@ -318,12 +318,13 @@ def measure_million(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) ->
                 "NVIDIA L40S data sheet (142 SMs) and CUDA C++ Programming Guide (1536 threads an SM at compute "
                 "capability 8.9)",
             ),
-            published(
+            computed(
                 "million.published",
                 "  waves at best",
                 count / theirs,
                 "",
-                "the same figures: blocks ÷ blocks that fit",
+                "Blocks ÷ blocks that fit an L40S.",
+                inputs=("million.blocks", "million.theirs"),
             ),
         ),
         traces=(trace,),

@@ -15,6 +15,7 @@ from gpu_explain.scenes.draw.plot import Plot, Tick, stair_range
 from gpu_explain.scenes.draw.scale import count_text, time_text
 from gpu_explain.scenes.draw.timeline import Lanes
 from gpu_explain.scenes.waves.measure import SMALL_BLOCK
+from gpu_explain.scenes.waves.together import end_together, half_ended_ns, has_tail, shown_first
 
 BLOCK_SECONDS = 3.2
 """Seconds on screen that one block lasts: long enough to read its number."""
@@ -41,7 +42,7 @@ def move(m: Measurement, view: View, key: str) -> Cursor:
     trace = m.trace(TRACES[view.step])
     if key == "escape":
         return ()
-    here = view.cursor[0] if view.cursor else trace.sms.index(trace.last_sm)
+    here = view.cursor[0] if view.cursor else trace.sms.index(shown_first(trace))
     by = {"up": -1, "down": 1, "left": -10, "right": 10}.get(key, 0)
     return ((here + by) % len(trace.sms),)
 
@@ -65,7 +66,7 @@ def _now(m: Measurement, view: View) -> float:
 
 
 def _launch(m: Measurement, view: View, trace: Trace, residents: int, end_ns: float, now: float, title: str) -> Launch:
-    focus = trace.sms[view.cursor[0] % len(trace.sms)] if view.cursor else trace.last_sm
+    focus = trace.sms[view.cursor[0] % len(trace.sms)] if view.cursor else shown_first(trace)
     # Blocks that still run when most SMs have ended, and that had to wait for their place.
     first_end, late = min(trace.end_ns), trace.span_ns - trace.tail_ns / 2
     tail = frozenset(
@@ -73,7 +74,7 @@ def _launch(m: Measurement, view: View, trace: Trace, residents: int, end_ns: fl
         for b in trace.by_sm[trace.last_sm]
         if trace.tail_ns and trace.start_ns[b] >= first_end - trace.step_ns and trace.end_ns[b] > late
     )
-    few = trace.tail_ns > trace.median_duration_ns / 4
+    few = has_tail(trace)
     return Launch(
         lanes=Lanes(trace, residents, end_ns, now),
         capacity=int(m.number("fit.sms")) * residents,
@@ -105,7 +106,10 @@ def _one_wave_title(m: Measurement) -> str:
 def _wave_conclusion(m: Measurement, view: View, trace: Trace) -> str:
     if _now(m, view) < trace.span_ns:
         return ""
-    return f"{count_text(trace.blocks)} blocks, one wave, {time_text(trace.span_ns)}: all places taken, nobody waits."
+    said = f"{count_text(trace.blocks)} blocks, one wave, {time_text(trace.span_ns)}"
+    if end_together(trace):
+        return f"{said}: all places taken, nobody waits."
+    return f"{said}; half had ended after {time_text(half_ended_ns(trace))}."
 
 
 def _one_more(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
@@ -118,7 +122,7 @@ def _one_more(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         idle = m.number("launch.idle")
         span = time_text(trace.span_ns)
         said = f"{count_text(trace.blocks)} blocks, {span}; {idle:.0f} % of the SMs' time had no block in it."
-        if trace.tail_ns > trace.median_duration_ns / 4 and working < sms / 2:
+        if has_tail(trace) and working < sms / 2:
             verb = "works" if working == 1 else "work"
             who = "The tail"
             if trace.blocks == int(m.number("fit.capacity")) + 1:
@@ -216,7 +220,7 @@ def _competition(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
             canvas,
             Box(box.x, bars.y + 1, box.width, 1),
             "ONE BLOCK MORE THAN FITS COSTS",
-            "share of a full wave's time",
+            "% of their full wave, with launch",
         )
         bars = bars.inside(top=3)
     costs = [(m.number(f"compete.{work}.step"), work, ink) for work, ink in (("wait", Ink.A), ("compute", Ink.B))]
@@ -232,8 +236,8 @@ def _competition(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
 def _cost_conclusion(m: Measurement) -> str:
     waiting, computing = m.number("compete.wait.step"), m.number("compete.compute.step")
     if computing < waiting / 2:
-        return f"The last computing block shares its SM with nobody: +{computing:.0f} %, not +{waiting:.0f} %."
-    return f"Here the last computing block is hardly faster alone: +{computing:.0f} % against +{waiting:.0f} %."
+        return f"Where blocks compute, one more costs {computing:+.0f} % of their full wave, not {waiting:+.0f} %."
+    return f"One block more costs {computing:+.0f} % of their full wave where blocks compute: not far less."
 
 
 def _million(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
@@ -315,7 +319,7 @@ def _smaller(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
         y += gap
     if y + 2 < room.bottom:
         costs = ", ".join(f"{m.number(f'sms.{n}.step'):.2f} on {n}" for n in counts)
-        said = f"One block more than fits costs one more block's time on every size: {costs} SMs, in block times."
+        said = f"One block more than fits, in times of one traced block: {costs} SMs."
         below = Box(room.x, y + 2, room.width, room.bottom - y - 2)
         if played >= 1:
             paragraph(canvas, below, said, Ink.LOOK)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gpu_explain.scenes.base import Measurement, Words, number_text
+from gpu_explain.scenes.base import Measurement, Trace, Words, number_text
 from gpu_explain.scenes.draw.scale import count_text, some_text
 from gpu_explain.scenes.waves.measure import SMALL_BLOCK
+from gpu_explain.scenes.waves.together import end_together, ends_apart, first_is_lowest, half_ended_ns
 
 
 def words(m: Measurement, step: int) -> Words:
@@ -16,6 +17,11 @@ def _us(m: Measurement, name: str) -> str:
     return f"{number_text(m.number(name))} µs"
 
 
+def _exactly(us: float) -> str:
+    """Two decimals whatever the size, so that times that are added up on the screen do sum up."""
+    return f"{us:,.2f}".replace(",", " ")
+
+
 def _count(m: Measurement, name: str) -> str:
     return count_text(int(m.number(name)))
 
@@ -23,15 +29,40 @@ def _count(m: Measurement, name: str) -> str:
 def _one_wave(m: Measurement) -> Words:
     residents = int(m.number("fit.residents"))
     threads = int(m.value("threads"))
-    launch = number_text(m.number("time.fits") - m.trace("fits").span_ns / 1000)
+    trace = m.trace("fits")
+    if end_together(trace):
+        look = (
+            f"See every SM hold {residents} from start to end: {some_text(trace.blocks, 'block')} together take "
+            f"{_exactly(trace.span_ns / 1000)} µs, one of them {number_text(m.number('fits.duration'))} µs (median)."
+        )
+    else:
+        look = (
+            f"See every SM hold {residents}, but not to the end: half of the {some_text(trace.blocks, 'block')} ended "
+            f"after {_exactly(half_ended_ns(trace) / 1000)} µs, the last after {_exactly(trace.span_ns / 1000)} µs."
+        ) + _unequal_shares(m, trace)
     return Words(
         f"A GPU does not run blocks one after the other, nor all at once. Each of its {_count(m, 'fit.sms')} SMs "
         f"has room for {some_text(residents, 'block')} of {threads} threads, so {_count(m, 'fit.capacity')} run at the "
         "same time. Such a full load is called a wave.",
-        f"See every SM hold {residents} from start to end: {_count(m, 'fit.capacity')} blocks take "
-        f"no longer than one, {number_text(m.number('fits.duration'))} µs (timing adds {launch} µs of launch).",
+        look + _timed(m, trace),
         ("fit.sms", "fit.residents", "fit.capacity", "", "fits.duration", "time.fits", "launch.clock"),
     )
+
+
+def _unequal_shares(m: Measurement, trace: Trace) -> str:
+    """Why blocks of equal work end apart, as far as the trace shows it."""
+    apart = [sm for sm in trace.sms if ends_apart(trace, sm)]
+    if m.value("work") != "compute" or 2 * len(apart) <= len(trace.sms):
+        return ""
+    lowest = sum(first_is_lowest(trace, sm) for sm in apart)
+    said = f"on {lowest} of {len(apart)} the block with the lowest number ended first"
+    return f" An SM shares its arithmetic out unevenly: {said}."
+
+
+def _timed(m: Measurement, trace: Trace) -> str:
+    """What the timer adds to the trace, so that the three printed times sum up; nothing where it adds nothing."""
+    whole, span = round(m.number("time.fits"), 2), round(trace.span_ns / 1000, 2)
+    return f" Timing adds {_exactly(whole - span)} µs of launch: {_exactly(whole)} µs." if whole > span else ""
 
 
 def _one_more(m: Measurement) -> Words:
@@ -53,12 +84,11 @@ def _one_more(m: Measurement) -> Words:
     )
     if blocks <= capacity:
         idle = sms - len(trace.sms)
-        rest = (
-            f"{some_text(capacity - blocks, 'block')} more would cost nothing."
-            if blocks < capacity
-            else "Not one more has a place."
-        )
-        look = f"{idle} of {sms} SMs have nothing to do at all." if idle else "All SMs work, and all end together."
+        rest = "Not one more has a place."
+        if blocks < capacity:
+            free = "would find a place" if m.value("work") == "compute" else "would cost next to nothing"
+            rest = f"{some_text(capacity - blocks, 'block')} more {free}."
+        look = f"{idle} of {sms} SMs have nothing to do at all." if idle else _sms_end(m)
         return Words(
             f"{sms} SMs hold {residents} of these blocks each: {count_text(capacity)} run at once. "
             f"This launch has {some_text(blocks, 'block')}, so it takes one wave. {rest}",
@@ -71,7 +101,7 @@ def _one_more(m: Measurement) -> Words:
     verb, pronoun = ("has", "it waits") if blocks == capacity + 1 else ("have", "they wait")
     paragraph = (
         f"{sms} SMs hold {residents} of these blocks each: {count_text(capacity)} run at once. "
-        f"{first} {verb} no place, so {pronoun} until others have ended."
+        f"{first} {verb} no place, so {pronoun} until others have ended. {_price(m)}"
     )
     if trace.tail_ns >= trace.median_duration_ns / 4 and working < sms / 2:
         look = (
@@ -79,12 +109,29 @@ def _one_more(m: Measurement) -> Words:
             f"while {sms - working} of {sms} SMs have nothing left to do."
         )
     else:
-        look = (
-            f"The last wave fills {count_text(last)} of {count_text(capacity)} places, so the SMs end almost together."
-        )
+        look = f"The last wave fills {count_text(last)} of {count_text(capacity)} places. {_sms_end(m)}"
     if m.value("work") == "compute":
-        paragraph += " These blocks compute, so those on one SM slow each other down: the last, alone, is quick."
+        newest = max(range(blocks), key=trace.ticket.__getitem__)
+        start, end = _exactly(trace.start_ns[newest] / 1000), _exactly(trace.end_ns[newest] / 1000)
+        paragraph += f" Blocks that compute may end out of step: the last to start ran from {start} to {end} µs."
     return Words(paragraph, look, shown)
+
+
+def _price(m: Measurement) -> str:
+    """What one block more than fits costs, and what its percentage is counted against."""
+    fits, step = m.number("time.fits"), m.number("time.step")
+    one = "It" if m.trace("launch").blocks == m.number("fit.capacity") + 1 else "One more than fits"
+    return (
+        f"{one} adds {number_text(step)} µs to a full wave's {number_text(fits)} µs (with launch): "
+        f"{step / fits * 100:+.0f} %."
+    )
+
+
+def _sms_end(m: Measurement) -> str:
+    """When the SMs of the chosen launch run out of blocks."""
+    ends = m.trace("launch").last_end_by_sm.values()
+    first, last = min(ends) / 1000, max(ends) / 1000
+    return f"The first SM to run out of blocks does so after {_exactly(first)} µs, the last after {_exactly(last)} µs."
 
 
 def _staircase(m: Measurement) -> Words:
@@ -99,17 +146,19 @@ def _staircase(m: Measurement) -> Words:
 
 
 def _competition(m: Measurement) -> Words:
-    waiting, computing = m.number("compete.wait.step"), m.number("compete.compute.step")
-    dear = computing < waiting / 2
+    costs = {}
+    for work in ("wait", "compute"):
+        full = number_text(m.number(f"compete.{work}.full"))
+        costs[work] = f"{m.number(f'compete.{work}.step'):.0f} %", f"{full} µs"
+    residents = int(m.number("compete.compute.capacity")) // int(m.number("fit.sms"))
+    other = "" if m.value("threads") == SMALL_BLOCK else f", not the {m.value('threads')} chosen"
     return Words(
-        "Real blocks compete. Residents of one SM share its arithmetic units, so each of them is slower than it "
-        "would be alone. The last block, alone on its SM, has everything to itself and hurries through.",
-        f"One block more costs {waiting:.0f} % of a full wave when blocks wait, {computing:.0f} % when they compute. "
-        + (
-            "A whole round is the price only for blocks that do not compete."
-            if dear
-            else "On this GPU both pay almost a whole round."
-        ),
+        f"Real blocks compete for their SM's arithmetic units (here: {SMALL_BLOCK} threads each{other}). One block "
+        f"more gives one SM the work of {residents + 1} blocks instead of {residents}, "
+        f"{'not ' * (residents > 1)}a second round. A matmul has blocks so large that one or two fill an SM; there the "
+        "same count makes it a whole or half a round (not measured here).",
+        "One block more adds {} to a full wave of blocks that wait ({}, launch included), {} to one of blocks that "
+        "compute ({}).".format(*costs["wait"], *costs["compute"]),
         (
             "compete.wait.capacity",
             "compete.wait.full",
@@ -128,8 +177,8 @@ def _million(m: Measurement) -> Words:
     return Words(
         f"c = a + b on a million numbers, one element a thread, is {_count(m, 'million.blocks')} blocks of "
         f"{SMALL_BLOCK} threads (traced here with blocks that only wait). {_count(m, 'million.capacity')} fit, which "
-        f"makes {best:.2f} waves at best. An L40S has room for {_count(m, 'million.theirs')}: "
-        f"{theirs:.2f}, published as “at best {theirs:.1f} waves”.",
+        f"makes {best:.2f} waves at best. By NVIDIA's data sheet and programming guide an L40S has room for "
+        f"{_count(m, 'million.theirs')}: {theirs:.2f}.",
         f"Count the waves: at best {best:.2f}, but it takes {took:.2f}. "
         "A wave that has begun lasts as long as a full one.",
         (
@@ -156,10 +205,12 @@ def _smaller(m: Measurement) -> Words:
         )
     counts = [int(name.split(".")[1]) for name in names if name.endswith(".step")]
     least = min(counts)
+    costs = sorted({f"{m.number(f'sms.{n}.step'):.2f}" for n in counts}, key=float)
+    height = costs[0] if len(costs) == 1 else f"{costs[0]} to {costs[-1]}"
     return Words(
         "Nothing in the kernel knows how many SMs there are. A green context hands it only some of them: a smaller "
         "GPU, for real. Blocks that find no place wait in line, and the launch takes more waves.",
         f"With {least} SMs the jump comes at {_count(m, f'sms.{least}.capacity')} blocks, with {max(counts)} at "
-        f"{_count(m, f'sms.{max(counts)}.capacity')}. Its height is the same: one block's time.",
+        f"{_count(m, f'sms.{max(counts)}.capacity')}. Its height is {height} times what a block lasts in the trace.",
         tuple(names),
     )

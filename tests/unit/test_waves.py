@@ -120,6 +120,55 @@ def test_changing_only_the_blocks_leaves_the_staircase_alone() -> None:
     assert "work" not in by_name["staircase"].depends
 
 
+def _half_of_them_early(t: Trace) -> Trace:
+    """On every SM the block with the lowest number ends halfway."""
+    early = {min(blocks) for blocks in t.by_sm.values()}
+    return replace(t, end_ns=tuple(end // 2 if b in early else end for b, end in enumerate(t.end_ns)))
+
+
+def test_what_is_said_of_one_wave_follows_its_trace() -> None:
+    even = measured("sms132", (("work", "compute"),))
+    uneven = faults.change(even, "edge", faults.trace("fits", _half_of_them_early))
+    assert "from start to end" in WAVES.words(even, 0).look
+    assert "all places taken" in str(WAVES.frame(even, View(0, 82, 36)))
+    look, picture = WAVES.words(uneven, 0).look, str(WAVES.frame(uneven, View(0, 82, 36)))
+    half = sorted(uneven.trace("fits").end_ns)[131] / 1000
+    assert f"half of the 264 blocks ended after {half:.2f} µs" in look
+    assert "on 132 of 132 the block with the lowest number ended first" in look
+    assert f"half had ended after {half:.1f} µs" in picture
+    assert "all places taken" not in picture
+
+
+def test_nothing_is_said_of_shares_where_blocks_only_wait() -> None:
+    m = faults.change(measured("sms132", ()), "edge", faults.trace("fits", _half_of_them_early))
+    assert "evenly" not in WAVES.words(m, 0).look
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+def test_the_trace_and_what_timing_adds_sum_up_as_printed(model: str, chosen: dict[str, str]) -> None:
+    m = measured(model, tuple(chosen.items()))
+    printed = [float(n.replace(" ", "")) for n in re.findall(r"([\d ]+\.\d\d) µs", WAVES.words(m, 0).look)]
+    added, whole = printed[-2:]
+    assert round(whole - added, 2) in printed[:-2]
+    assert whole == round(m.number("time.fits"), 2)
+
+
+def test_a_percentage_says_of_what() -> None:
+    m = measured("sms132", ())
+    fits, step = m.quantity("time.fits"), m.quantity("time.step")
+    assert (
+        f"It adds {step.text} to a full wave's {fits.text} (with launch): {step.note}." in WAVES.words(m, 1).paragraph
+    )
+
+
+def test_the_list_of_sms_begins_with_the_first_unless_one_keeps_the_others_waiting() -> None:
+    m = measured("sms132", ())
+    begins = [re.search(r"SM +(\d+)", str(WAVES.frame(m, View(step, 82, 36)))) for step in (0, 1)]
+    found = [int(match[1]) for match in begins if match]
+    assert found == [m.trace("fits").sms[0], m.trace("launch").last_sm]
+
+
 # Bad data: for each claim a fault that must turn it.
 
 
