@@ -37,6 +37,7 @@ WALK, CHANGE, ASK, SHOW = "Walk", "Change and measure", "Ask", "Show"
 _PAGE = "The next step or the one before, whatever has the focus. Clickers send these."
 _ARROWS = "The next step or the one before; in the parameters and the picture they move there."
 _UP_DOWN = "Another parameter; in the picture they move there; else the words scroll where they do not fit."
+_EDGE = "The first and the last step of the scene; in the picture the first and the last of what is chosen there."
 _TAB = "To the parameters, then into the picture, then back to the steps; with shift the other way round."
 _ESCAPE = (
     "Steps out, cancels a measurement, closes a notice; with nothing left to step out of it leads to the start, "
@@ -49,7 +50,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("arrow('right')", ("right",), "→", "next", _ARROWS, WALK, "→ ←", footer=1, palette=False),
     Action("arrow('left')", ("left",), "←", "back", _ARROWS, WALK, "", footer=2, palette=False),
     Action("space", ("space",), "space", "next", "The next step.", WALK, palette=False),
-    Action("edge(0)", ("home",), "Home", "first step", "The first and the last step of the scene.", WALK, "Home End"),
+    Action("edge(0)", ("home",), "Home", "first step", _EDGE, WALK, "Home End"),
     Action("edge(-1)", ("end",), "End", "last step", "The last step of the scene.", WALK, ""),
     Action("scene(-1)", ("left_square_bracket",), "[", "scene before", "The scene before and the next.", WALK, "[ ]"),
     Action("scene(1)", ("right_square_bracket",), "]", "next scene", "The next scene.", WALK, ""),

@@ -171,7 +171,8 @@ class Scene:
         frame: ``(m, view) -> Canvas``; pure: no clock, no device.
         pace: ``(m, step) -> Pace``; pure.
         resolve: Called in the worker: fills in the values of choices that need the GPU.
-        move: ``(m, view, key) -> cursor``; pure. ``key`` is up, down, left, right, enter or escape.
+        move: ``(m, view, key) -> cursor``; pure. ``key`` is up, down, left, right, home, end, enter
+            or escape.
         needs: Ids of scenes whose default measurements it builds on.
         combinations: Choices beyond one axis at a time that a recording must hold.
         limit_s: Time after which a measurement counts as hung, in s.

@@ -111,8 +111,11 @@ class WarpBar:
     idle: bool = False
 
 
-def warp_bars(canvas: Canvas, box: Box, bars: Sequence[WarpBar], lasts_ns: float, chosen: int) -> None:
-    """The warps of a block as bars over the block's time; those around the chosen one where not all fit."""
+def warp_bars(canvas: Canvas, box: Box, bars: Sequence[WarpBar], lasts_ns: float, chosen: int) -> Box:
+    """The warps of a block as bars over the block's time; those around the chosen one where not all fit.
+
+    Returns where the bars stand, ``lasts_ns`` wide, for a scale below them.
+    """
     first = min(max(chosen - box.height // 2, 0), max(len(bars) - box.height, 0))
     shown = bars[first : first + box.height]
     said = max((len(one.text) for one in shown), default=0)
@@ -132,6 +135,7 @@ def warp_bars(canvas: Canvas, box: Box, bars: Sequence[WarpBar], lasts_ns: float
             bar = "▏" if one.idle and length == 1 else "█" * length
             canvas.put(left + start, y, bar, Ink.WORK_ALT if here else Ink.WORK)
         canvas.put(left + cells + 1, y, one.text, Ink.TEXT if here else Ink.DIM)
+    return Box(left, box.y, cells, len(shown))
 
 
 _LANE = 3

@@ -99,10 +99,16 @@ def full_bar(cells: Layout, residents: int) -> tuple[str, Ink, str]:
 
 
 def moved(cells: Layout, sm: int, key: str) -> int:
-    """The SM to which an arrow key leads, around the edges; nameless ones are skipped."""
+    """The SM to which an arrow key leads, around the edges; nameless ones are skipped.
+
+    Left and right go through all SMs; up and down stay in the column.
+    """
     named = [id for id in cells.ids if id is not None]
-    by = {"left": -1, "right": 1, "up": -cells.columns, "down": cells.columns}.get(key, 0)
-    return named[(named.index(sm) + by) % len(named)]
+    at = named.index(sm)
+    if key in ("up", "down"):
+        column = range(at % cells.columns, len(named), cells.columns)
+        return named[column[(at // cells.columns + (1 if key == "down" else -1)) % len(column)]]
+    return named[(at + {"left": -1, "right": 1}.get(key, 0)) % len(named)]
 
 
 # -- what an SM holds ------------------------------------------------------------------------------------------------

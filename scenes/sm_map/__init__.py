@@ -15,9 +15,10 @@ STEPS = (
         "fill",
         "The map fills and drains",
         ("all-places-filled", "never-above-the-limit", "a-free-place-is-taken-at-once"),
-        "Let it play once without a word, then scrub back to the middle (tab, arrows). Ask what the line looks like "
-        "with blocks of 1 024 threads, then choose them. People ask where on the chip SM 0 lies: nobody says. The "
-        "number is virtual, and a cell's place on this map means nothing.",
+        "Let it play once without a word, then scrub back to the middle (tab, arrows). Say what an SM (streaming "
+        "multiprocessor), a block and a thread are. Ask what the line looks like with blocks of 1 024 threads, then "
+        "choose them. People ask where on the chip SM 0 lies: nobody says. The number is virtual, and a cell's place "
+        "on this map means nothing.",
         focus=("kernel", "trace"),
         needs=("launch",),
     ),
@@ -25,8 +26,9 @@ STEPS = (
         "inside",
         "Inside: block, warp, lane",
         ("every-warp-reported", "warps-stay-with-their-block", "every-element-once", "a-warp-has-neighbours"),
-        "Step in with enter, out with escape, one level at a time, and say each level's name once. Then go to the last "
-        "block: most of its warps have nothing to do. Shared memory and barriers exist because a block's warps are "
+        "Enter steps in, escape out, one level at a time: say each level's name once. The way down is open at the SM "
+        "that ran the last block. Enter until its block is chosen, then End: that is the last block, and where it is "
+        "not full, warps of it have nothing to do. Shared memory and barriers exist because a block's warps are "
         "always on one SM; that is the reason why a block cannot be split.",
         focus=("kernel", "who"),
         needs=("launch",),
@@ -37,8 +39,9 @@ STEPS = (
         ("each-block-once", "blocks-stay", "not-in-order", "not-the-same-twice"),
         "The first blocks look tidy, each on its own SM: that is what leads people to rely on it. Ask why block 0 is "
         "not on SM 0. Yellow dots are blocks that a higher number overtook, by a few steps of the timer. "
-        "That is little, and it is tempting to say that blocks start in order; nothing promises it. Press r and "
-        "compare. A kernel that works because block 0 comes first works until the grid grows.",
+        "That is little, and it is tempting to say that blocks start in order; nothing promises it. With a GPU at hand "
+        "press r and compare; a recording plays the same launch again. A kernel that works because block 0 comes first "
+        "works until the grid grows.",
         focus=("trace",),
         needs=("launch", "again"),
     ),

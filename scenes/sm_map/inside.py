@@ -25,15 +25,17 @@ from gpu_explain.scenes.draw.sm_map import (
 from gpu_explain.scenes.draw.timeline import Lanes, notch
 from gpu_explain.scenes.sm_map.playing import freeze_ns, fresh_ns, origin_of
 
+LEVELS = ("SM", "block", "warp", "lane")
+"""What is chosen at each depth."""
 MAP_ROWS = 12
 """Rows that the map may take where the levels below it are drawn as well."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the viewer stands: ``depth`` 0 is outside, 1 an SM, 2 a block, 3 a warp, 4 a lane.
+    """Where the viewer stands, which is what arrows choose: an SM at ``depth`` 0 and 1, then block, warp and lane.
 
-    What lies deeper than ``depth`` is what would be entered next.
+    At 0 no SM has been chosen yet. What lies deeper than ``depth`` is what would be entered next.
     """
 
     depth: int
@@ -67,14 +69,20 @@ def _block_at(trace: Trace, sm: int, now_ns: float) -> int:
 
 
 def move_inside(m: Measurement, view: View, key: str) -> Cursor:
-    """Enter steps in, escape out; arrows go to the next SM, block, warp or lane."""
+    """Enter steps in, escape out; arrows go to the next SM, block, warp or lane, Home and End to the first or last.
+
+    Each enter leads to another level, from choosing an SM to its blocks at once; an escape that changes nothing has
+    nothing left to step out of.
+    """
     here, trace = place_of(m, view.cursor), m.trace("launch")
     at = trace.sms.index(here.sm)
     full = (at, here.block, here.warp, here.lane)
     if key == "escape":
-        return view.cursor[:-1]
+        return view.cursor[:-1] if here.depth >= 2 else view.cursor
     if key == "enter":
-        return full[: len(view.cursor) + 1]
+        return full[: max(here.depth, 1) + 1]
+    if key in ("home", "end"):
+        return _edge(m, here, full, last=key == "end")
     if here.depth <= 1:
         cells = layout(_map_box(m, view), sm_ids(trace, int(m.number("fit.sms"))), int(m.number("fit.residents")))
         sm = moved(cells, here.sm, key)
@@ -90,6 +98,15 @@ def move_inside(m: Measurement, view: View, key: str) -> Cursor:
     columns = _lane_columns(m, view)
     by = {"up": -columns, "left": -1, "down": columns, "right": 1}.get(key, 0)
     return (at, here.block, here.warp, (here.lane + by) % width)
+
+
+def _edge(m: Measurement, here: Place, full: Cursor, *, last: bool) -> Cursor:
+    """The first or the last of what is chosen: by number, so that the last block of the grid can be found."""
+    trace, depth = m.trace("launch"), max(here.depth, 1)
+    counts = (len(trace.sms), 0, int(m.number("grid.warps_per_block")), len(m.one_series("lanes").x))
+    blocks = trace.by_sm[here.sm]
+    edge = (max(blocks) if last else min(blocks)) if depth == 2 else counts[depth - 1] - 1 if last else 0
+    return (*full[: depth - 1], edge)
 
 
 def _next_block(trace: Trace, here: Place, key: str) -> int:
@@ -133,8 +150,8 @@ def _map_box(m: Measurement, view: View) -> Box:
 def draw_inside(m: Measurement, view: View, canvas: Canvas, now_ns: float) -> None:
     """Map, SM, block and warp, from the outside in; on a small screen the two levels that matter at this depth."""
     trace, here = m.trace("launch"), place_of(m, view.cursor)
-    if here.depth >= 2:  # the map follows the block that is looked at
-        now_ns = (trace.start_ns[here.block] + trace.end_ns[here.block]) / 2
+    if here.depth >= 2:
+        now_ns = _moment_of(trace, here.block)
     cells = layout(_map_box(m, view), sm_ids(trace, int(m.number("fit.sms"))), int(m.number("fit.residents")))
     map_rows = min(cells.rows, MAP_ROWS) + 3
     all_rows = len(trace.rows(here.sm)) + 3
@@ -156,6 +173,25 @@ def draw_inside(m: Measurement, view: View, canvas: Canvas, now_ns: float) -> No
     sm_by_sm(canvas, left, trace, int(m.number("fit.residents")), float(trace.span_ns))
 
 
+def _moment_of(trace: Trace, block: int) -> float:
+    """The moment at which the launch stands while a block is looked at: it moves only where the block would not run."""
+    stopped, start, end = freeze_ns(trace), trace.start_ns[block], trace.end_ns[block]
+    return stopped if start <= stopped < end else (start + end) / 2
+
+
+def _levels(view: View, canvas: Canvas, box: Box, here: Place, title: str) -> bool:
+    """The levels at the right of the first title, the one that arrows choose from in brackets; whether they fit."""
+    words = [f"[{one}]" if at == max(here.depth, 1) else one for at, one in enumerate(LEVELS, 1)]
+    width = len(" › ".join(words))
+    if not view.focused or view.previous or len(title) + width + 5 > box.width:
+        return False
+    x = box.right - 1 - width
+    for at, word in enumerate(words, 1):
+        x = canvas.put(x, box.y, word, Ink.CURSOR if at == max(here.depth, 1) else Ink.DIM)
+        x = canvas.put(x, box.y, " › ", Ink.DIM) if at < len(words) else x
+    return True
+
+
 def _deep_rows(m: Measurement, view: View) -> int:
     """Rows of the panels of the block and the warp, title and sentence included."""
     lanes_rows = len(m.one_series("lanes").x) // _lane_columns(m, view)
@@ -165,10 +201,14 @@ def _deep_rows(m: Measurement, view: View) -> int:
 def _draw_map(m: Measurement, view: View, canvas: Canvas, box: Box, here: Place, now: float, rule: bool) -> None:
     trace, residents = m.trace("launch"), int(m.number("fit.residents"))
     sms = count_text(int(m.number("fit.sms")))
-    stopped = here.depth < 2 and now >= freeze_ns(trace)
     held = f"WHAT {sms} SM{'s' * (sms != '1')} HOLD"
-    title = f"STOPPED AT {time_text(now, like=trace.span_ns)}: {held}" if stopped else held
-    room = titled(canvas, box, title, origin_of(view, trace))
+    at = time_text(now, like=trace.span_ns)
+    if now == freeze_ns(trace):
+        title = f"STOPPED AT {at}: {held}"
+    else:  # on the way there, or moved by the arrows
+        title = f"MOVED TO {at} FOR BLOCK {count_text(here.block)}" if here.depth >= 2 else held
+    levels = _levels(view, canvas, box, here, title)
+    room = titled(canvas, box, title, "" if levels else origin_of(view, trace))
     counters(canvas, room.x, room.y, trace, now)
     cells: Layout = layout(_map_box(m, view), sm_ids(trace, int(m.number("fit.sms"))), residents)
     area = Box(room.x, room.y + 1, room.width, max(room.height - 2, 1))
@@ -194,8 +234,11 @@ def _draw_sm(m: Measurement, view: View, canvas: Canvas, box: Box, here: Place, 
     blocks = trace.by_sm[here.sm]
     many = "1 block" if len(blocks) == 1 else f"{count_text(len(blocks))} blocks"
     title = f"INSIDE SM {here.sm}: {many}, up to {trace.peak_by_sm[here.sm]} at once"
-    room = titled(canvas, box, title, "a bar: a block, shades alternate", rule=rule)
-    if rule and view.focused and here.depth == 2:
+    if not rule and now != freeze_ns(trace):  # no map above says it
+        title = f"INSIDE SM {here.sm}, MOVED TO {time_text(now, like=trace.span_ns)}: {many}"
+    levels = not rule and _levels(view, canvas, box, here, title)
+    room = titled(canvas, box, title, "" if levels else "a bar: a block, shades alternate", rule=rule)
+    if view.focused and here.depth == 2:
         canvas.put(room.x, room.y - 1, title, Ink.CURSOR)
     rows_of_blocks(canvas, room, trace, here.sm, here.block, now)
 
@@ -243,7 +286,17 @@ def _draw_block(m: Measurement, view: View, canvas: Canvas, box: Box, here: Plac
         began = start.y[first + warp] if first is not None else None
         done = end.y[first + warp] if first is not None else None
         bars.append(WarpBar(warp, began, done, said, idle=not have))
-    warp_bars(canvas, room, bars, lasts, here.warp)
+    drawn = warp_bars(canvas, room, bars, lasts, here.warp)
+    if first is not None:
+        _scale_of_bars(canvas, drawn, box, lasts)
+
+
+def _scale_of_bars(canvas: Canvas, bars: Box, box: Box, lasts_ns: float) -> None:
+    """Under the warps' bars: how long a bar of the full width is."""
+    canvas.put(bars.x, bars.bottom, "└" + "─" * max(bars.width - 2, 0) + "┘" * (bars.width > 1), Ink.FAINT)
+    said = f" {time_text(lasts_ns)}, the block"
+    said = said if bars.right + len(said) <= box.right else f" {time_text(lasts_ns)}"
+    canvas.put(bars.right, bars.bottom, said, Ink.DIM)
 
 
 def elements_of(m: Measurement, block: int, warp: int) -> tuple[int | None, ...]:

@@ -295,12 +295,14 @@ def measure_again(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> F
                 note=f"of {count_text(first.blocks)}",
             ),
             measured(
-                "again.unordered",
+                "again.late",
                 "  out of order",
-                second.out_of_order,
+                len(late_starts(second)),
                 "blocks",
-                "Blocks of the second launch that arrived after one with a higher number.",
+                "Blocks of the second launch that started after one with a higher number, by more than one step of "
+                "%globaltimer.",
                 n=second.blocks,
+                note=f"of {count_text(second.blocks)}",
             ),
         )
     )

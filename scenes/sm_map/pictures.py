@@ -50,11 +50,13 @@ from gpu_explain.scenes.sm_map.words import words
 
 
 def move(m: Measurement, view: View, key: str) -> Cursor:
-    """Inside: from SM to lane. In the other steps arrows scrub the time bar, enter lets it play."""
+    """Inside: from SM to lane. In the other steps arrows, Home and End scrub the time bar, enter lets it play."""
     if view.step == INSIDE:
         return move_inside(m, view, key)
     if key in ("escape", "enter"):
         return ()
+    if key in ("home", "end"):
+        return (0 if key == "home" else TICKS,)
     here = view.cursor[0] if view.cursor else round(_played(m, view) * TICKS)
     by = {"left": -1, "right": 1, "up": -5, "down": 5}.get(key, 0)
     return (min(max(here + by, 0), TICKS),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpu_explain.scenes.base import Measurement, Words
 from gpu_explain.scenes.draw.scale import count_text, some_text, time_text
+from gpu_explain.scenes.sm_map.playing import freeze_ns
 
 
 def words(m: Measurement, step: int) -> Words:
@@ -15,24 +16,27 @@ def _count(m: Measurement, name: str) -> str:
     return count_text(int(m.number(name)))
 
 
+def _count_of(m: Measurement, parameter: str) -> str:
+    return count_text(int(m.value(parameter)))
+
+
 def _fill(m: Measurement) -> Words:
     trace, sms = m.trace("launch"), int(m.number("fit.sms"))
     residents, capacity, blocks = int(m.number("fit.residents")), int(m.number("fit.capacity")), trace.blocks
     paragraph = (
-        f"{some_text(int(m.value('elements')), 'element')} at {count_text(int(m.value('threads')))} threads a block "
-        f"make {some_text(blocks, 'block')}. Each of {some_text(sms, 'SM')} has room for "
-        f"{some_text(residents, 'block')}, "
+        "c = a + b in PyTorch starts GPU threads that run the same code, here one for each element "
+        f"({_count_of(m, 'elements')}). A block is a team of {_count_of(m, 'threads')} threads on one SM, a "
+        f"processor of the GPU: {some_text(blocks, 'block')} for {some_text(sms, 'SM')}. An SM has room for "
+        f"{count_text(residents)} ({_limit(m, residents)}), "
     )
+    each = "each its own while" if m.value("work") == "uneven" else "all the same"
+    passes = f"Here blocks do not add, they pass time, {each}" if blocks > 1 else "It does not add, it passes time"
     worked = len(trace.sms)
     if blocks > capacity:
-        paragraph += "the others wait in line. A block that has a place keeps it until it ends"
-        paragraph += ", and here each lasts a while of its own." if m.value("work") == "uneven" else "."
+        paragraph += "the others wait in line."
         gap = m.quantity("launch.gap")
         soon = f"after {gap.text}" if gap.number > 0 else f"within a step of the timer, {trace.step_ns} ns"
-        look = (
-            f"Watch the line shrink: a place that falls free is taken again {soon}, "
-            "until no block is left and the map drains."
-        )
+        look = f"Watch the line shrink: a free place is taken {soon}, until the map drains."
     elif blocks == 1:
         paragraph += "so it starts at once."
         look = f"One SM works for {m.quantity('launch.span').text}, the other {sms - worked} have nothing to do."
@@ -45,30 +49,41 @@ def _fill(m: Measurement) -> Words:
             else f"All {sms} SMs work, and no block had to wait: {some_text(capacity - blocks, 'place')} stayed free."
         )
     return Words(
-        paragraph,
+        f"{paragraph} {passes}: scheduling alone shows.",
         look,
         (
             "grid.blocks",
             "fit.residents",
             "fit.capacity",
-            "launch.peak",
             "",
-            "launch.spread",
             "launch.gap",
             *(("launch.duration",) if blocks > 1 else ()),  # a single block lasts as long as all of it
             "launch.span",
-            "launch.clock",
         ),
     )
+
+
+def _limit(m: Measurement, residents: int) -> str:
+    """Which of an SM's limits gives its number of residents: threads, places for blocks, or else what a block takes."""
+    threads, device = int(m.value("threads")), m.device
+    held = -(-threads // device.warp_size) * device.warp_size  # an SM counts whole warps
+    if device.threads_per_sm // held == residents:
+        down = "" if device.threads_per_sm % held == 0 else ", rounded down"
+        return f"{count_text(device.threads_per_sm)} threads ÷ {count_text(held)}{down}"
+    if device.blocks_per_sm == residents:
+        return "the most blocks that it takes"
+    return "registers or shared memory allow no more"
 
 
 def _inside(m: Measurement) -> Words:
     width, per_block = len(m.one_series("lanes").x), int(m.number("grid.warps_per_block"))
     last, idle = int(m.number("grid.last")), int(m.number("grid.idle_warps"))
+    trace = m.trace("launch")
+    stopped = time_text(freeze_ns(trace), like=trace.span_ns)
     stay = f"{per_block} warps stay" if per_block > 1 else "one warp stays"
     paragraph = (
-        f"The same launch, stopped as it runs. A block's {stay} on its SM; a warp is {width} threads that run "
-        f"together, and its {width} lanes have {width} neighbouring elements."
+        f"The same launch, stopped at {stopped}. A block's {stay} on its SM; a warp is {width} threads, its "
+        "lanes, that run together and have neighbouring elements."
     )
     total, threads = int(m.value("elements")), count_text(int(m.value("threads")))
     wrong = total - int(m.number("grid.signed")) + int(m.number("grid.strangers"))
@@ -84,7 +99,7 @@ def _inside(m: Measurement) -> Words:
         paragraph += f" The last block has only {some_text(last, 'element')}: {some_text(idle, 'warp')} {does} {after}."
     return Words(
         paragraph,
-        f"Press enter to step in, arrows to choose. {owned}",
+        f"Enter steps in, arrows choose; time moves only for blocks not running then. {owned}",
         (
             "grid.warps_per_block",
             "grid.warps",
@@ -102,17 +117,21 @@ def _inside(m: Measurement) -> Words:
 def _order(m: Measurement) -> Words:
     trace = m.trace("launch")
     late, elsewhere, blocks = int(m.number("launch.unordered")), int(m.number("again.elsewhere")), trace.blocks
+    # Counted like the first launch's; older recordings counted the order of the tickets, which is another.
+    again = int(m.number("again.late")) if m.has("again.late") else None
     paragraph = (
         "Blocks are numbered, but nothing promises that they start in that order, or where. What is certain: each "
         "runs once, on one SM, to its end. SM numbers are names too, not places on the chip."
     )
     if blocks == 1:
         look = f"One block has no order. It ran on SM {trace.sm[0]}; another launch may choose another."
-    elif late or elsewhere:
+    elif late or elsewhere or again:
         by = f", by up to {time_text(m.number('launch.latest'))}" if late else ""
         look = (
             f"{some_text(late, 'block')} of {count_text(blocks)} started after one with a higher number{by}; launched "
-            f"again, {'all' if elsewhere == blocks else count_text(elsewhere)} ran on another SM. Rely on neither."
+            f"again, {'all' if elsewhere == blocks else count_text(elsewhere)} ran on another SM"
+            + (f" and {count_text(again) if again else 'none'} started late" if again is not None else "")
+            + ". Rely on neither."
         )
     else:
         look = (
@@ -129,7 +148,7 @@ def _order(m: Measurement) -> Words:
             "launch.together",
             "",
             "again.elsewhere",
-            "again.unordered",
+            *(("again.late",) if again is not None else ()),
             "",
             "launch.gap",
         ),

@@ -44,6 +44,19 @@ async def test_page_keys_step_whatever_has_the_focus(focus: Focus) -> None:
         assert it.state.step == 0
 
 
+async def test_home_and_end_stay_in_the_picture_that_has_the_focus() -> None:
+    async with walking() as it:
+        while it.state.focus is not Focus.PICTURE:
+            await it.press("tab")
+        await it.press("down")
+        before = it.state.cursor
+        await it.press("end", "home")
+        assert (it.state.step, it.state.focus) == (0, Focus.PICTURE)
+        assert before
+        await it.press("escape", "escape", "end")
+        assert it.state.step == 2
+
+
 async def test_after_the_last_step_comes_the_next_scene_and_back_again() -> None:
     async with walking() as it:
         await it.press("end", "right")

@@ -16,10 +16,13 @@ import pytest
 
 from gpu_explain.kernels import flag, grid
 from gpu_explain.scenes.base import Measurement, Nature, Neighbour, Outcome, Series, Trace, View
+from gpu_explain.scenes.draw.scale import time_text
+from gpu_explain.scenes.draw.sm_map import Layout, moved
 from gpu_explain.scenes.registry import find_scene
 from gpu_explain.scenes.sm_map.facts import WARPS_KEPT, handovers, kept_sms, late_starts
 from gpu_explain.scenes.sm_map.inside import elements_of, kept_blocks, place_of
 from gpu_explain.scenes.sm_map.order import top_of_scale
+from gpu_explain.scenes.sm_map.playing import freeze_ns
 from tests.simulated.inprocess import measure
 from tests.simulated.models import MODELS
 from tests.unit import faults, made_up
@@ -139,14 +142,107 @@ def walk(m: Measurement, *keys: str, view: View | None = None) -> View:
 
 def test_one_steps_in_to_a_lane_and_out_again() -> None:
     m = measured("sms132")
-    view = walk(m, "enter", "enter", "down", "enter", "down", "down", "enter", "right", "down")
+    view = walk(m, "enter", "down", "enter", "down", "down", "enter", "right", "down")
     assert len(view.cursor) == 4
     place = place_of(m, view.cursor)
     assert (place.warp, place.lane) == (2, 5)
     threads = int(m.value("threads"))
     element = place.block * threads + 2 * 32 + 5
     assert f"= {element:,}".replace(",", " ") in str(SM_MAP.frame(m, view))
-    assert walk(m, "escape", "escape", "escape", "escape", view=view).cursor == ()
+    out = walk(m, "escape", "escape", "escape", view=view)
+    assert out.cursor == view.cursor[:1]
+    assert walk(m, "escape", view=out).cursor == out.cursor  # nothing left to step out of
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("width", "height"), SIZES[:3])
+def test_every_enter_shows_where_it_leads_and_names_the_level(model: str, width: int, height: int) -> None:
+    m = measured(model)
+    view, seen = View(1, width, height, focused=True), []
+    for level in ("SM", "block", "warp", "lane"):
+        picture = str(SM_MAP.frame(m, view))
+        assert f"[{level}]" in picture.splitlines()[0]
+        seen.append(picture)
+        view = walk(m, "enter", view=view)
+    assert len(set(seen)) == 4
+
+
+def test_time_moves_only_for_a_block_that_does_not_run_at_the_stop_and_it_is_said() -> None:
+    m = measured("sms132")
+    trace = m.trace("launch")
+    stopped = freeze_ns(trace)
+    view = walk(m, "enter")
+    block = place_of(m, view.cursor).block
+    assert trace.start_ns[block] <= stopped < trace.end_ns[block]
+    first = [SM_MAP.frame(m, one).rows()[0] for one in (View(1, 82, 36, focused=True), view)]
+    assert all(f"STOPPED AT {time_text(stopped, like=trace.span_ns)}: " in row for row in first)
+    assert "MOVED" not in SM_MAP.frame(m, replace(view, width=79, height=20)).rows()[0]
+    later = walk(m, "end", view=view)
+    last = place_of(m, later.cursor).block
+    assert last == trace.blocks - 1
+    middle = time_text((trace.start_ns[last] + trace.end_ns[last]) / 2, like=trace.span_ns)
+    assert f"MOVED TO {middle} FOR BLOCK 3 906" in SM_MAP.frame(m, later).rows()[0]
+    assert f"MOVED TO {middle}" in SM_MAP.frame(m, replace(later, width=79, height=20)).rows()[0]
+
+
+def test_home_and_end_choose_the_first_and_the_last_on_every_level() -> None:
+    m = measured("sms132")
+    trace = m.trace("launch")
+    assert place_of(m, walk(m, "home").cursor).sm == trace.sms[0]
+    assert place_of(m, walk(m, "end").cursor).sm == trace.sms[-1]
+    view = walk(m, "enter", "home")
+    assert place_of(m, view.cursor).block == min(trace.by_sm[trace.sm[-1]])
+    assert walk(m, "enter", "end", view=view).cursor[2:] == (int(m.number("grid.warps_per_block")) - 1,)
+    assert walk(m, "enter", "enter", "end", view=view).cursor[3:] == (31,)
+    assert walk(m, "enter", "enter", "end", "home", view=view).cursor[3:] == (0,)
+    assert walk(m, "home", view=View(0, 82, 36)).cursor == (0,)
+
+
+@pytest.mark.parametrize("columns", [1, 5, 14, 132])
+def test_up_and_down_stay_in_their_column(columns: int) -> None:
+    cells = Layout(tuple(range(132)), 4, columns, -(-132 // columns))
+    for sm in range(132):
+        down = moved(cells, sm, "down")
+        assert down == (sm + columns if sm + columns < 132 else sm % columns)
+        assert moved(cells, down, "up") == sm
+
+
+def test_a_blocks_bars_have_a_scale() -> None:
+    m = measured("sms132")
+    view = walk(m, "enter", "end")
+    block = place_of(m, view.cursor).block
+    rows = SM_MAP.frame(m, view).rows()
+    lasts = m.trace("launch").end_ns[block] - m.trace("launch").start_ns[block]
+    assert any("└" in row and f" {time_text(lasts)}, the block" in row for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("threads", "per_sm", "slots", "residents", "said"),
+    [
+        ("256", 2048, 32, 8, "(2 048 threads ÷ 256)"),
+        ("1024", 1536, 16, 1, "(1 536 threads ÷ 1 024, rounded down)"),
+        ("32", 2048, 32, 32, "(the most blocks that it takes)"),
+        ("256", 2048, 32, 6, "(registers or shared memory allow no more)"),
+    ],
+)
+def test_what_limits_the_blocks_of_an_sm_is_named(
+    threads: str, per_sm: int, slots: int, residents: int, said: str
+) -> None:
+    m = measured("sms132", (("threads", threads),))
+    m = replace(m, device=replace(m.device, threads_per_sm=per_sm, blocks_per_sm=slots))
+    m = faults.change(m, "launch", faults.quantity("fit.residents", residents))
+    assert said in SM_MAP.words(m, 0).paragraph
+
+
+def test_a_second_launchs_order_is_said_only_where_it_was_counted_the_same_way() -> None:
+    m = measured("sms132")
+    assert "again.late" in SM_MAP.words(m, 2).shown
+    part = m.parts["again"]
+    kept = tuple(q for q in part.quantities if q.name != "again.late")
+    older = replace(m, parts={**m.parts, "again": replace(part, quantities=kept)})
+    words = SM_MAP.words(older, 2)
+    assert "again.late" not in words.shown
+    assert "ran on another SM. Rely on neither." in words.look
 
 
 def test_arrows_go_to_every_sm_that_ran_a_block_and_to_no_other() -> None:
@@ -162,7 +258,7 @@ def test_arrows_go_to_every_sm_that_ran_a_block_and_to_no_other() -> None:
 def test_a_block_is_reached_over_rows_and_time() -> None:
     m = measured("sms40")
     trace = m.trace("launch")
-    view = walk(m, "enter", "enter")
+    view = walk(m, "enter")
     here = place_of(m, view.cursor)
     later = place_of(m, walk(m, "right", view=view).cursor)
     assert later.sm == here.sm
@@ -327,6 +423,7 @@ def test_words_follow_the_data_when_they_are_surprising() -> None:
     lost = faults.change(good, "flag", faults.quantity("flag.fits.timed_out", 3))
     assert "something else had a part of this GPU" in SM_MAP.words(lost, 3).look
     same = faults.change(good, "again", faults.quantity("again.elsewhere", 0))
+    same = faults.change(same, "again", faults.quantity("again.late", 0))
     tidy = faults.change(same, "launch", faults.quantity("launch.unordered", 0))
     assert "Nothing promises it" in SM_MAP.words(tidy, 2).look
     slow = faults.change(good, "twins", faults.quantity("twin.ratio", 1.5))

@@ -51,6 +51,8 @@ class Help:
         rows += [EMPTY, (("WHAT THE GLYPHS SAY", Ink.DIM),)]
         for kind, text in GLYPHS.items():
             rows += paragraph(text, width, Ink.TEXT, f"  {kind.glyph:<11}", " " * 13, KIND_INKS[kind])
+        for marks, text in CHOICES.items():
+            rows += paragraph(text, width, Ink.TEXT, f"  {marks:<11}", " " * 13, Ink.STRONG)
         return rows
 
 
@@ -61,6 +63,13 @@ GLYPHS = {
     Kind.PUBLISHED: "Published elsewhere; the source is named.",
 }
 """What each kind of number is, in one sentence."""
+
+
+CHOICES = {
+    "‹ ›": "The choice of a parameter that is shown.",
+    "( )": "A choice that cannot be had beside the others: this recording does not hold it, or this GPU cannot do it.",
+}
+"""What the marks around a parameter's choices mean, in one sentence."""
 
 
 @dataclass(frozen=True)

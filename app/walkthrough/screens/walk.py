@@ -198,7 +198,10 @@ class Walk(Keyed[None]):
             self.host.to_neighbour(by, at_end=by < 0)
 
     def action_edge(self, step: int) -> None:
-        """The first step, or the last."""
+        """The first step, or the last; inside the picture the first or the last of what is chosen there."""
+        if self.state.focus is Focus.PICTURE:
+            self._move("home" if step >= 0 else "end")
+            return
         last = len(self.state.scene.steps) - 1
         self.to_step(step if step >= 0 else last)
 
