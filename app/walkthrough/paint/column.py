@@ -307,7 +307,7 @@ def pace_rows(state: State, width: int) -> list[Row]:
     if not said or state.drawable is None:
         return []
     if not state.motion:
-        return paragraph("Motion is off (m): the end of the recording.", width, Ink.DIM)
+        return paragraph("Motion is off: m plays this step.", width, Ink.DIM)
     whole = f"{said[0]} {said[1]}"
     return [((line, Ink.DIM),) for line in ([whole] if len(whole) <= width else said)]
 
