@@ -2,8 +2,8 @@
 
 The launches are blocks that only wait, so they do not compete for anything, and blocks that compute, so they
 do. A trace shows which SM ran which block when; the timer shows what one block more costs.
-``parameters`` and ``measure`` say what is launched, ``claims`` what must come of it, ``words`` and ``pictures``
-what is shown.
+``parameters`` and ``measure`` say what is launched, ``claims`` what must come of it, ``together`` reads off a trace
+how its blocks end, ``words`` and ``pictures`` say and show it.
 """
 
 from gpu_explain.scenes.base import Part, Scene, Step, late
