@@ -10,6 +10,7 @@ from gpu_explain.scenes.draw.bars import column
 from gpu_explain.scenes.draw.box import Box
 from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
+from gpu_explain.scenes.draw.scale import count_text
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Columns:
         step = _round_step(self.per * max(every / self.wide, 1))
         value, free = ceil(self.low / step) * step, self.left
         while self.holds(value):
-            label, x = f"{value}", self.at(value)
+            label, x = count_text(value), self.at(value)
             start = max(x - len(label) // 2, self.left)
             if start >= free and start + len(label) <= end:
                 canvas.put(x, y, "┴", Ink.FAINT)

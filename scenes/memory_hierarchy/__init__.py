@@ -3,7 +3,7 @@
 One thread follows chains in which each step needs the one before: additions in registers, loads from shared memory,
 from rings of growing footprint, from the host's memory. Levels and where they end are found in the curve, not assumed.
 ``levels`` names them, ``measure`` and ``rates`` launch, ``claims`` says what must come of it, ``words`` and
-``pictures`` what is shown; ``published`` holds what others found.
+``pictures`` what is shown, ``figures`` how numbers are written; ``published`` holds what others found.
 """
 
 from gpu_explain.scenes.base import Part, Scene, Step, late
@@ -26,8 +26,9 @@ STEPS = (
         "The staircase",
         ("levels-rise", "l1-ends-where-it-should", "l2-ends-where-it-should", "plateaus-are-sure"),
         "Every dot is a real ring, followed by one thread. Ask how large the room's working sets are and point at the "
-        "stair. The levels are found in the data: `i` shows how sure. With the picture in focus, the arrows read the "
-        "dots. People ask why the L1 ends early: it shares its memory with shared memory.",
+        "stair. The levels are found in the data: `i` shows how sure. Sizes are binary (1 KB is 1024 bytes, 1 MB is "
+        "1024 KB), rates decimal (1 TB/s is 1000 GB/s). With the picture in focus, the arrows read the dots. People "
+        "ask why the L1 ends early: it shares its memory with shared memory.",
         focus=("chase", "warm", "ring"),
         needs=("chains", "staircase"),
     ),
@@ -40,7 +41,7 @@ STEPS = (
             "l1-answers-alike",
             "a-miss-shows",
         ),
-        "An average of 280 that no load takes: a good moment to distrust averages. Change the ring and watch the heaps "
+        "An average that no load takes: a good moment to distrust averages. Change the ring and watch the heaps "
         "move. People ask what reading the clock costs: it is measured and shown, not subtracted.",
         focus=("single", "clock"),
         needs=("chains", "staircase", "single"),
@@ -60,8 +61,9 @@ STEPS = (
         ("nearer-is-wider", "no-wider-than-the-lanes", "l2-wider-than-dram", "triton-reads-alike"),
         "Latency and bandwidth are two things: a lorry full of disks has much of both. The L1 figure is the sum over "
         "all SMs. The host's bar is the reason why data should stay on the GPU. People ask about the slope after the "
-        "L1's end: SMs that ask for the same lines at about the same time get more than the L2 alone would give; by "
-        "whom is not measured here.",
+        "L1's end: the smaller the footprint, the more often SMs ask for the same lines at about the same time and, "
+        "likely, are answered together; by whom is not measured here. Where Triton and CUDA differ, it is likely by "
+        "such meetings or by how many loads each keeps under way.",
         focus=("read",),
         needs=("chains", "staircase", "bandwidth"),
     ),

@@ -274,7 +274,7 @@ def _bandwidth(m: Measurement) -> tuple[Claim, ...]:
             "× CUDA (the ratio farthest from 1)",
             "both ask for 16 bytes a thread, eight at a time; nearer, memory is so quick that instructions count too",
             unchecked=few,
-            likely="one of the compilers keeps too few loads under way",
+            likely="one kernel has fewer loads under way, or in the other more SMs ask for the same lines at once",
             inputs=("read.CUDA", "read.Triton"),
             source="kernels/bandwidth_triton.py",
         ),

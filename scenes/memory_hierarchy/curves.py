@@ -13,7 +13,8 @@ from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.logplot import LogPlot, size_ticks
 from gpu_explain.scenes.draw.plot import Tick
 from gpu_explain.scenes.draw.scale import count_text
-from gpu_explain.scenes.draw.sizes import KB, MB, rate_text, size_text
+from gpu_explain.scenes.draw.sizes import KB, MB, rate_text
+from gpu_explain.scenes.memory_hierarchy.figures import bytes_text, operands
 from gpu_explain.scenes.memory_hierarchy.levels import CACHED, has_halves, knee_bytes, short
 from gpu_explain.scenes.memory_hierarchy.playing import played
 
@@ -50,7 +51,7 @@ def staircase(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
             ("·", Ink.DIM, "between"),
             ("┄", Ink.LOOK, "plateau"),
             ("┊", Ink.LOOK, "its end"),
-            ("□", Ink.REPORTED, f"L2, by the driver: {size_text(m.number('size.l2') * MB)}"),
+            ("□", Ink.REPORTED, f"L2, by the driver: {bytes_text(m.number('size.l2') * MB)}"),
         ],
         room.right,
     )
@@ -106,7 +107,7 @@ def _plateau(m: Measurement, plot: LogPlot, level: str, reach: float) -> None:
     if not m.has(f"knee.{level}"):
         return
     plot.upright(end, height, Ink.LOOK)
-    text, last, low = size_text(end), plot.column(end), plot.area.bottom - 1
+    text, last, low = bytes_text(end), plot.column(end), plot.area.bottom - 1
     if level == "l2":
         plot.canvas.right(last - 1, low, text, Ink.LOOK)
     else:
@@ -128,7 +129,7 @@ def _reading(m: Measurement, view: View, plot: LogPlot) -> None:
     stairs = m.one_series("staircase")
     at = view.cursor[0] % len(stairs.x)
     plot.points([(stairs.x[at], stairs.y[at])], Ink.CURSOR)
-    said = f"{size_text(stairs.x[at])}: {stairs.y[at]:.1f} cycles"
+    said = f"{bytes_text(stairs.x[at])}: {stairs.y[at]:.1f} cycles"
     plot.mark(stairs.x[at], stairs.y[at], said, Ink.CURSOR)
 
 
@@ -140,9 +141,9 @@ def _table(m: Measurement, canvas: Canvas, box: Box, found: tuple[str, ...]) -> 
         q, sure = m.quantity(f"level.{level}"), int(m.number(f"plateau.{level}.sure"))
         x = canvas.put(room.x, y, f"{short(level, halves=has_halves(m)):<9}", Ink.TEXT)
         x = canvas.put(x, y, f"{q.number:>6.0f} cycles {q.note.removeprefix('= '):>8}", Ink.MEASURED)
-        ends = f"   from {size_text(m.number(f'plateau.{level}.start') * KB)}"
+        ends = f"   from {bytes_text(m.number(f'plateau.{level}.start') * KB)}"
         if m.has(f"knee.{level}"):
-            ends += f" to {size_text(knee_bytes(m, level))}"
+            ends += f" to {bytes_text(knee_bytes(m, level))}"
             beyond = f" ({m.quantity(f'knee.{level}').note})"
             ends += beyond if x + len(ends) + len(beyond) + 12 < room.right else ""
         canvas.put(x, y, ends, Ink.DIM)
@@ -233,7 +234,8 @@ def _rates(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     if room.height > len(rates) and played(m, view) >= 1:
         fastest, slowest = rates[0][1], rates[-1][1]
         times = count_text(round(fastest / slowest))
-        sums = f"{rate_text(fastest)} / {rate_text(slowest)} ≈ {times}"
+        over, under = operands(fastest, slowest)
+        sums = f"{over} / {under} GB/s ≈ {times}"
         said = (
             f"While the host delivers one byte, the L1s deliver {sums}.",
             f"For each byte of the host, the L1s deliver {sums}.",

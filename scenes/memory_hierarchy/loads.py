@@ -9,7 +9,8 @@ from gpu_explain.scenes.draw.histogram import Columns, draw_columns
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.plot import Plot, Tick
 from gpu_explain.scenes.draw.scale import count_text
-from gpu_explain.scenes.draw.sizes import KB, size_text
+from gpu_explain.scenes.draw.sizes import KB
+from gpu_explain.scenes.memory_hierarchy.figures import bytes_text
 from gpu_explain.scenes.memory_hierarchy.levels import has_halves, sms_text
 from gpu_explain.scenes.memory_hierarchy.measure import BEYOND, WIDE
 from gpu_explain.scenes.memory_hierarchy.playing import played
@@ -28,7 +29,7 @@ def single(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     done = round(played(m, view) * latency.n)
     tall = box.height >= 30
     top, below = box.stack((box.height * 3 // 5, box.height)) if tall else (box, Box(0, 0, 0, 0))
-    title = f"SINGLE LOADS AROUND A RING OF {size_text(m.number('single.footprint') * KB)}"
+    title = f"SINGLE LOADS AROUND A RING OF {bytes_text(m.number('single.footprint') * KB)}"
     room = titled(canvas, top, title, view.origin(f"{count_text(done)} of {count_text(latency.n)} loads"))
     legend(
         canvas,
@@ -77,11 +78,12 @@ def _what(m: Measurement) -> str:
         within = "near half of the L2" if has_halves(m) else "L2"
         text = f"All in the {within}: slices closer to this SM answer in {heaps[0]:.0f} cycles, others in "
         text += f"{' or '.join(f'{one:.0f}' for one in heaps[1:])}. "
-    # Rounded as they are shown: a sum that the reader checks must hold, to a cycle.
+    # Rounded as they are shown: a sum that the reader checks must hold.
     alone, expected = round(mean) - round(floor), round(chain)
     off = expected - alone
     if abs(off) <= 1:
-        return text + f"A chain shows only the mean: {mean:.0f} − {floor:.0f} (clock) ≈ {expected}."
+        text += f"A chain shows only the mean: {mean:.0f} − {floor:.0f} (clock) = {alone}"
+        return text + ("." if not off else f", in the chain's own laps {expected}.")
     text += f"Mean {mean:.0f} − {floor:.0f} (clock) = {alone}; in the chain {expected}, {abs(off)} "
     text += f"{'more' if off > 0 else 'fewer'}. "
     likely = "one was interrupted" if chain < 1.15 * l2 else "other lines were still near, or more loads had to wait"
@@ -203,15 +205,18 @@ def middle(series: Series) -> tuple[float, float]:
 def _by_sm(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     """How many SMs are how far from the L2."""
     series = m.one_series("by_sm")
+    low, high = min(series.y), max(series.y)
+    columns = Columns.fit(box.inside(left=1, right=1), low - 4, high + 4)
     room = titled(
         canvas,
         box,
         "HOW FAR THE L2 IS FROM EACH SM",
-        view.origin(f"█ how many of {sms_text(len(series.x))}; ring of {size_text(m.device.l2_bytes // 16)}"),
+        view.origin(
+            f"█ of {sms_text(len(series.x))}, tallest: {max(columns.counts(series.y)):.0f};"
+            f" ring of {bytes_text(m.device.l2_bytes // 16)}"
+        ),
         rule=True,
     )
-    low, high = min(series.y), max(series.y)
-    columns = Columns.fit(room, low - 4, high + 4)
     seen = series.y[: round(played(m, view) * len(series.y))]
     if len(seen) == len(series.y) and room.height >= 6:
         text = f"The same ring: {low:.0f} cycles a load from the nearest SM, {high:.0f} from the farthest."

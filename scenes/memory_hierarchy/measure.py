@@ -7,8 +7,9 @@ from statistics import median
 from typing import Any
 
 from gpu_explain.scenes.base import Chosen, Findings, Kind, Quantity, Series, computed, measured, reported
-from gpu_explain.scenes.draw.sizes import KB, MB, size_text
+from gpu_explain.scenes.draw.sizes import KB, MB
 from gpu_explain.scenes.memory_hierarchy import published
+from gpu_explain.scenes.memory_hierarchy.figures import bytes_text
 from gpu_explain.scenes.memory_hierarchy.levels import (
     CACHED,
     KNEE_UNITS,
@@ -128,7 +129,7 @@ def measure_staircase(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) 
             [n for i in at for n in chains[i].ns],
             f"{RING} Over the {len(at)} footprints of this plateau of the curve."
             if one is not None
-            else f"{RING} No plateau was found: taken at {size_text(sizes[at[0]])}.",
+            else f"{RING} No plateau was found: taken at {bytes_text(sizes[at[0]])}.",
         )
         if one is not None:
             quantities += _plateau(level, one, halves)
@@ -177,13 +178,13 @@ def _plateau(level: str, one: Any, halves: bool) -> tuple[Quantity, ...]:
             f"  {called} ends at",
             one.end / unit,
             unit_name,
-            f"Largest footprint still on the plateau; at the next one measured, {size_text(one.beyond)}, the load takes"
-            " longer. 1 KB is 1024 bytes.",
+            f"Largest footprint still on the plateau; at the next one measured, {bytes_text(one.beyond)}, the load"
+            " takes longer. 1 KB is 1024 bytes.",
             high=one.beyond / unit,
             low=one.end / unit,
             inputs=("staircase",),
             source="kernels/plateaus.py",
-            note=f"not at {size_text(one.beyond)}",
+            note=f"not at {bytes_text(one.beyond)}",
         ),
         sure,
     )
@@ -294,11 +295,11 @@ def measure_distance(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -
     for name, size in sizes.items():
         size = size // 128 * 128
         singles = chase.single_loads(gpu, footprint=size)
-        series.append(_histogram(f"distance.{name}", f"Single loads in {size_text(size)}", singles.cycles))
+        series.append(_histogram(f"distance.{name}", f"Single loads in {bytes_text(size)}", singles.cycles))
         quantities.append(
             measured(
                 f"distance.{name}",
-                f"median in {size_text(size)}",
+                f"median in {bytes_text(size)}",
                 float(median(singles.cycles)),
                 "cycles",
                 "Loads around a warm random ring timed one by one; the reads of the clock are in it.",
@@ -318,7 +319,7 @@ def measure_distance(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -
             tuple(by_sm.values()),
             "SM",
             "cycles",
-            f"{RING} One SM at a time, the same ring of {size_text(l2 // 16)} for all; %smid is a virtual number.",
+            f"{RING} One SM at a time, the same ring of {bytes_text(l2 // 16)} for all; %smid is a virtual number.",
             source="kernels/chase.py",
         )
     )

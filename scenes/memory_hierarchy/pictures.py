@@ -12,6 +12,7 @@ from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.ladder import Ladder, Rung, draw_ladder
 from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.memory_hierarchy.curves import bandwidth, staircase
+from gpu_explain.scenes.memory_hierarchy.figures import operands
 from gpu_explain.scenes.memory_hierarchy.levels import CACHED, PLACES, has_halves, label, present, short
 from gpu_explain.scenes.memory_hierarchy.loads import distance, single
 from gpu_explain.scenes.memory_hierarchy.parameters import followed
@@ -68,14 +69,15 @@ def _ladder(m: Measurement, view: View, canvas: Canvas, box: Box) -> None:
     end = max(target, m.number("level.dram"))
     title = "DISTANCE IN TIME: ALL START TOGETHER"
     room = titled(canvas, box, title, view.origin("● each alone; dot's path: a sketch"))
-    canvas.put(room.x, room.y, f"t = {now:.0f} of {target:.0f} cycles", Ink.STRONG)
+    time = f"t = {count_text(round(now))} of {count_text(round(target))} cycles"
+    canvas.put(room.x, room.y, time, Ink.STRONG)
     entries = [
         ("▸", Ink.TAIL, "your load"),
         ("█▸", Ink.WORK_ALT, "on its way"),
         ("█", Ink.WORK, "back"),
         ("╱╱▸", Ink.WARN, "longer"),
     ]
-    legend(canvas, room.x + 24, room.y, entries, room.right)
+    legend(canvas, room.x + max(24, len(time) + 1), room.y, entries, room.right)
     room = room.inside(top=2)
     below = draw_ladder(
         canvas, room.inside(bottom=2 if room.height >= 16 else 0), Ladder(rungs, levels.index(level), now, end)
@@ -115,13 +117,15 @@ def _conclusion(m: Measurement, level: str) -> str:
     """What the eye has seen, in words."""
     target = m.number(f"level.{level}")
     behind = [one for one in present(m) if m.number(f"level.{one}") > target]
-    adds = target / m.number("level.registers")
     each = m.number("level.registers")
+    over, under = operands(target, each)
     text = (
-        f"Meanwhile the thread could have made {count_text(round(target))} / {each:.1f} ≈ {count_text(round(adds))} "
-        "additions, each on the one before."
+        f"Meanwhile the thread could have made {over} / {under} ≈ {count_text(round(target / each))} additions, each "
+        "on the one before."
     )
-    if behind:
+    if len(behind) > 1:
+        text += f" This step ends with your load; {len(behind)} others are still under way."
+    elif behind:
         text += f" The load from {_called(behind[-1], m)} is still under way."
     return text
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpu_explain.scenes.base import Chosen, Findings, Kind, Quantity, Series, computed, measured
-from gpu_explain.scenes.draw.sizes import rate_text, size_text
+from gpu_explain.scenes.draw.sizes import rate_text
+from gpu_explain.scenes.memory_hierarchy.figures import bytes_text
 from gpu_explain.scenes.memory_hierarchy.levels import read_footprints
 
 
@@ -22,7 +23,7 @@ def measure_bandwidth(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) 
     cuda, l2 = reads["CUDA"], device.l2_bytes
     best = {
         "l1": max((read for read in cuda if read.footprint <= device.shared_per_sm), key=lambda read: read.gb_per_s),
-        # Half of the L2: where the footprint is small, SMs cannot but ask for the same lines at nearly the same time,
+        # Half of the L2: the smaller the footprint, the more often SMs ask for the same lines at nearly the same time,
         # are answered together, and read more than the L2 alone would deliver.
         "l2": min(cuda, key=lambda read: abs(read.footprint - l2 / 2)),
         "dram": cuda[-1],
@@ -84,5 +85,5 @@ def _rate(name: str, called: str, read: Any) -> Quantity:
         n=len(read.timing.samples_us),
         clock_mhz=(min(clock), max(clock)) if clock else None,
         source="kernels/bandwidth.py",
-        note=f"at {size_text(read.footprint)}",
+        note=f"at {bytes_text(read.footprint)}",
     )

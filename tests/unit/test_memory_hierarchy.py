@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from math import inf
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import floats
 
 from gpu_explain.scenes.base import Findings, Measurement, Nature, Outcome, View
-from gpu_explain.scenes.memory_hierarchy.levels import footprints, read_footprints
+from gpu_explain.scenes.memory_hierarchy.figures import bytes_text, operands, share_text
+from gpu_explain.scenes.memory_hierarchy.levels import footprints, present, read_footprints
+from gpu_explain.scenes.memory_hierarchy.parameters import FOLLOWED, followed
 from gpu_explain.scenes.memory_hierarchy.words import as_seconds
 from gpu_explain.scenes.registry import find_scene
 from tests.simulated.inprocess import measure
@@ -189,8 +194,109 @@ def test_a_sum_is_shown_only_where_it_holds(mean: float, chain: float, sum_holds
     m = faults.change(m, "single", faults.quantity("single.floor", 6.0))
     m = faults.change(m, "single", faults.quantity("single.chain", chain))
     drawn = " ".join(str(SCENE.frame(m, View(2, 79, 20))).split())
-    assert (f"{mean:.0f} − 6 (clock) ≈ {chain:.0f}" in drawn) is sum_holds
-    assert (f"{mean:.0f} − 6 (clock) = {round(mean) - 6}; in the chain {chain:.0f}, 6 more" in drawn) is not sum_holds
+    assert f"{mean:.0f} − 6 (clock) = {round(mean) - 6}" in drawn
+    assert ("A chain shows only the mean" in drawn) is sum_holds
+    assert (f"(clock) = {round(mean) - 6}; in the chain {chain:.0f}, 6 more" in drawn) is not sum_holds
+    assert (f"in the chain's own laps {chain:.0f}." in drawn) is (sum_holds and round(mean) - 6 != round(chain))
+
+
+def _number(text: str) -> float:
+    return float(text.replace(" ", ""))
+
+
+QUOTIENT = re.compile(r"(\d[\d .]*) / (\d[\d .]*?)(?: GB/s)? ≈ (\d[\d ]*\d|\d)")
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("level", FOLLOWED)
+def test_a_quotient_comes_out_of_the_operands_beside_it(model: str, level: str) -> None:
+    m = measured(model, (("level", level),))
+    for step in (0, 4):
+        found = QUOTIENT.search(" ".join(str(SCENE.frame(m, View(step, 82, 36))).split()))
+        assert found
+        over, under, quotient = (_number(one) for one in found.groups())
+        assert round(over / under) == quotient
+
+
+@given(floats(1, 1e5), floats(0.5, 1e4))
+def test_operands_are_shown_with_the_digits_that_the_quotient_needs(over: float, under: float) -> None:
+    a, b = (_number(one) for one in operands(over, under))
+    assert round(a / b) == round(over / under)
+    assert a == pytest.approx(over, abs=0.51)
+    assert b == pytest.approx(under, abs=0.51)
+
+
+def test_how_much_farther_dram_is_comes_out_of_the_rates_beside_it() -> None:
+    m = faults.change(measured(), "bandwidth", faults.quantity("read.l2", 9030.0))
+    m = faults.change(m, "bandwidth", faults.quantity("read.dram", 4014.0))
+    look = SCENE.words(m, 4).look
+    assert "9.03 TB/s from the L2" in look
+    assert "2.3 times what DRAM delivers (4.01 TB/s)" in look  # 9.03 / 4.01 is 2.252, 9030 / 4014 is 2.2496
+
+
+def test_loads_in_heaps_too_small_to_count_are_not_passed_over() -> None:
+    m = measured("sms132", (("footprint", "far"),))
+    count = m.quantity("single.latency").n
+
+    def with_heaps(*shares: int) -> str:
+        def heaps(f: Findings) -> Findings:
+            one = next(q for q in f.quantities if q.name == "heap.1")
+            rest = tuple(q for q in f.quantities if not q.name.startswith("heap.") and q.name != "single.heaps")
+            made = tuple(
+                replace(one, name=f"heap.{n}", n=share * count // 100, note=f"{share} % of the loads")
+                for n, share in enumerate(shares, 1)
+            )
+            number = replace(m.quantity("single.heaps"), value=len(shares))
+            return replace(f, quantities=(*rest, number, *made))
+
+        return SCENE.words(faults.change(m, "single", heaps), 2).look
+
+    assert "and 10 % into smaller ones" in with_heaps(50, 40)
+    assert "and 5 % into smaller ones" in with_heaps(30, 30, 35)
+    assert "smaller" not in with_heaps(50, 50)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("level", FOLLOWED)
+def test_the_ladder_ends_with_the_load_that_is_followed_and_says_so(model: str, level: str) -> None:
+    m = measured(model, (("level", level),))
+    far = [m.number(f"level.{one}") for one in present(m)]
+    behind = sum(one > m.number(f"level.{followed(m)}") for one in far)
+    drawn = " ".join(str(SCENE.frame(m, View(0, 79, 20, motion=False))).split())
+    assert (f"This step ends with your load; {behind} others are still under way." in drawn) is (behind > 1)
+    assert ("is still under way." in drawn) is (behind == 1)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("step", range(6))
+def test_each_step_says_which_parameter_matters(model: str, step: int) -> None:
+    said = {0: "only follow matters", 2: "only ring matters"}.get(step, "No parameter changes this step.")
+    base, others = measured(model), ({"level": "host"}, {"footprint": "l1"})
+    assert said in SCENE.words(base, step).paragraph
+    for chosen, matters in zip(others, (step == 0, step == 2), strict=True):
+        other = measured(model, tuple(chosen.items()))
+        # What does not depend on the parameter, as it was: two runs of it differ by noise.
+        same = replace(other, parts={**base.parts, "single": other.parts["single"]})
+        changes = str(SCENE.frame(same, View(step, 82, 36))) != str(SCENE.frame(base, View(step, 82, 36)))
+        assert changes is matters
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_sizes_have_the_digits_of_the_measured_column(model: str) -> None:
+    m = measured(model)
+    for level in ("l1", "l2", "far"):
+        if m.has(f"knee.{level}"):
+            q = m.quantity(f"knee.{level}")
+            size = bytes_text(q.number * {"KB": 1 << 10, "MB": 1 << 20}[q.unit])
+            assert float(size.split()[0]) == q.number
+            assert size in SCENE.words(m, 1).look
+            assert size in str(SCENE.frame(m, View(1, 82, 36)))
+
+
+@pytest.mark.parametrize("share", [99.96, 100.0, 0.3, 0.0, 51.2])
+def test_all_is_said_only_of_all(share: float) -> None:
+    assert (share_text(share) == "100 %") is (share == 100)
+    assert (share_text(share) == "0 %") is (share == 0)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -210,8 +316,8 @@ def test_the_order_of_the_levels_is_said_to_be_the_same_only_where_it_is() -> No
 def test_one_sm_is_no_plural() -> None:
     series = measured().one_series("by_sm")
     one = faults.change(measured(), "distance", faults.series("by_sm", lambda s: replace(s, x=s.x[:1], y=s.y[:1])))
-    assert f"how many of {len(series.x)} SMs" in str(SCENE.frame(measured(), View(3, 82, 36)))
-    assert "how many of 1 SM;" in str(SCENE.frame(one, View(3, 82, 36)))
+    assert f"█ of {len(series.x)} SMs, tallest: " in str(SCENE.frame(measured(), View(3, 82, 36)))
+    assert "█ of 1 SM, tallest: 1; " in str(SCENE.frame(one, View(3, 82, 36)))
 
 
 # Bad data: for each claim a fault that must turn it.
