@@ -26,8 +26,8 @@ STEPS = (
         "The staircase",
         ("levels-rise", "l1-ends-where-it-should", "l2-ends-where-it-should", "plateaus-are-sure"),
         "Every dot is a real ring, followed by one thread. Ask how large the room's working sets are and point at the "
-        "stair. The levels are found in the data: `i` shows how sure. Sizes are binary (1 KB is 1024 bytes, 1 MB is "
-        "1024 KB), rates decimal (1 TB/s is 1000 GB/s). With the picture in focus, the arrows read the dots. People "
+        "stair. The levels are found in the data: `i` shows how sure. Sizes are binary (1 KB is 1 024 bytes, 1 MB is "
+        "1 024 KB), rates decimal (1 TB/s is 1 000 GB/s). With the picture in focus, the arrows read the dots. People "
         "ask why the L1 ends early: it shares its memory with shared memory.",
         focus=("chase", "warm", "ring"),
         needs=("chains", "staircase"),

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from gpu_explain.scenes.base import Chosen, Findings, Kind, Quantity, Series, computed, measured, reported
+from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sizes import KB, MB
 from gpu_explain.scenes.memory_hierarchy import published
 from gpu_explain.scenes.memory_hierarchy.figures import bytes_text
@@ -101,7 +102,7 @@ def measure_staircase(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) 
         tuple(round(median(one.cycles), 2) for one in chains),
         "bytes",
         "cycles",
-        f"{RING} Median of {len(chains[0].cycles)} laps of {chains[0].steps} loads.",
+        f"{RING} Median of {len(chains[0].cycles)} laps of {count_text(chains[0].steps)} loads.",
         low=tuple(round(min(one.cycles), 2) for one in chains),
         high=tuple(round(max(one.cycles), 2) for one in chains),
         n=len(chains[0].cycles),
@@ -179,7 +180,7 @@ def _plateau(level: str, one: Any, halves: bool) -> tuple[Quantity, ...]:
             one.end / unit,
             unit_name,
             f"Largest footprint still on the plateau; at the next one measured, {bytes_text(one.beyond)}, the load"
-            " takes longer. 1 KB is 1024 bytes.",
+            " takes longer. 1 KB is 1 024 bytes.",
             high=one.beyond / unit,
             low=one.end / unit,
             inputs=("staircase",),
@@ -192,7 +193,7 @@ def _plateau(level: str, one: Any, halves: bool) -> tuple[Quantity, ...]:
 
 def _sizes(gpu: Any) -> tuple[Quantity, ...]:
     unified = published.unified(gpu.device.compute_capability)
-    l2 = reported("size.l2", "L2, by the driver", gpu.device.l2_bytes / MB, "MB", "1 MB is 1024 KB.")
+    l2 = reported("size.l2", "L2, by the driver", gpu.device.l2_bytes / MB, "MB", "1 MB is 1 024 KB.")
     shared = reported(
         "size.shared", "shared, an SM", gpu.device.shared_per_sm / KB, "KB", "Most shared memory an SM can have."
     )

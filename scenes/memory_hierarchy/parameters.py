@@ -35,7 +35,7 @@ def parameters(device: Device, chosen: Mapping[str, str]) -> tuple[Parameter, ..
             tuple(Choice(name, kilobytes(size), _label(size)) for name, size in sizes),
             "l2",
             typed=(1, device.l2_bytes * 4 // KB),
-            help="Size in KB (1024 bytes) of the ring whose loads step 3 times: it fits into the L1, the L2, neither.",
+            help="Size in KB (1 024 bytes) of the ring whose loads step 3 times: it fits into the L1, the L2, neither.",
         ),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpu_explain.scenes.base import Quantity, published
+from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sizes import KB
 
 _BENCHES = "RRZE gpu-benches, gpu-latency (github.com/RRZE-HPC/gpu-benches)"
@@ -65,5 +66,5 @@ def unified(capability: tuple[int, int]) -> Quantity | None:
         size,
         "KB",
         "CUDA C++ Programming Guide, technical specifications per compute capability",
-        f"Unified data cache of compute capability {capability[0]}.{capability[1]}; 1 KB is {KB} bytes.",
+        f"Unified data cache of compute capability {capability[0]}.{capability[1]}; 1 KB is {count_text(KB)} bytes.",
     )
