@@ -74,6 +74,10 @@ def test_the_pace_ties_screen_time_to_gpu_time() -> None:
     assert pace_text(pace, 1.0) == ("1 s on screen = 6 µs on the GPU", "(170\u00a0000 × slower)")
     assert pace_text(pace, 2.0) == ("1 s on screen = 12 µs on the GPU", "(83\u00a0000 × slower)")
     assert pace_text(Pace(seconds=1.0, gpu_ns=4e9), 1.0) == ("1 s on screen = 4 s on the GPU", "(4 × faster)")
+    assert pace_text(Pace(9.8, gpu_ns=1_237_248, lead=0.8), 1.0) == (
+        "1 s on screen = 137 µs on the GPU",
+        "(7\u00a0300 × slower)",
+    )
     assert pace_text(Pace(3.0), 1.0) is None
 
 

@@ -317,7 +317,8 @@ def pace_text(pace: Pace, speed: float) -> tuple[str, str] | None:
     span = pace.seconds - pace.lead
     if pace.gpu_ns <= 0 or span <= 0:
         return None
-    per_second = pace.gpu_ns / span * speed
+    # Three digits, and the factor from what is printed: a second ÷ it is that factor, whoever works it out.
+    per_second = float(f"{pace.gpu_ns / span * speed:.2e}")
     factor = 1e9 / per_second
     slower = f"({rounded(factor)} × slower)" if factor >= 1 else f"({rounded(1 / factor)} × faster)"
-    return f"1 s on screen = {duration(per_second)} on the GPU", slower
+    return f"1 s on screen = {duration(per_second, 3)} on the GPU", slower

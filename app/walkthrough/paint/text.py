@@ -78,11 +78,11 @@ def bar(share: float, cells: int) -> str:
     return "▰" * full + "▱" * (cells - full)
 
 
-def rounded(value: float) -> str:
-    """Two significant digits, thousands apart: ``170 000``, ``6``, ``0.35``."""
+def rounded(value: float, digits: int = 2) -> str:
+    """Two significant digits or so many, thousands apart: ``170 000``, ``6``, ``0.35``."""
     if value <= 0 or value != value:
         return "0"
-    digits = 1
+    digits -= 1
     power = 0
     while value >= 10 ** (power + 1):
         power += 1
@@ -95,12 +95,12 @@ def rounded(value: float) -> str:
     return f"{number:.{max(0, digits - power)}f}".rstrip("0").rstrip(".")
 
 
-def duration(ns: float) -> str:
-    """A time span with the unit that suits it: ``6 µs``, ``350 ns``, ``1.2 ms``."""
+def duration(ns: float, digits: int = 2) -> str:
+    """A time span with the unit that suits it: ``6 µs``, ``350 ns``, ``1.2 ms``; two significant digits or so many."""
     for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
         if ns >= size:
-            return f"{rounded(ns / size)} {unit}"
-    return f"{rounded(ns)} ns"
+            return f"{rounded(ns / size, digits)} {unit}"
+    return f"{rounded(ns, digits)} ns"
 
 
 def size(count: float) -> str:
