@@ -35,9 +35,10 @@ STEPS = (
         "Which kernels ran",
         ("eager-runs-two", "fused-runs-one"),
         "This is the evidence for the first step: names, from the profiler. torch.compile's kernel is a Triton kernel "
-        "too, with its ingredients in its name. Times here come from one call with warm caches, so they may differ "
-        "from the race; between eager's two kernels the GPU may wait for the second launch.",
-        focus=("kernel",),
+        "too, with its ingredients in its name. Times here are of one call of several in a row, the L2 not emptied; "
+        "the picture compares them with the race's. Between eager's two kernels the GPU may wait for the second "
+        "launch.",
+        focus=("kernel", "eager", "compiled"),
         needs=("kernels",),
     ),
     Step(

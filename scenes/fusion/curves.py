@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from math import log2
 
 from gpu_explain.scenes.base import Measurement, Series, number_text
@@ -13,21 +14,28 @@ from gpu_explain.scenes.draw.canvas import Canvas
 from gpu_explain.scenes.draw.ink import Ink
 from gpu_explain.scenes.draw.plot import Plot, Tick, stair_range
 from gpu_explain.scenes.draw.sizes import size_text
+from gpu_explain.scenes.fusion.calculations import operands
+from gpu_explain.scenes.fusion.claims import FOUND_PERCENT
 from gpu_explain.scenes.fusion.inks import FILLS, GPU_CLOCK, HOST_CLOCK, IN_L2, IN_MEMORY
 from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, WELL_INSIDE, WELL_OUTSIDE, share_text
 from gpu_explain.scenes.fusion.parameters import NAMES, about
+from gpu_explain.scenes.fusion.remarks import above_hundred, scatter
 
 Point = tuple[float, float]
 Curve = tuple[Sequence[Point], Ink, str]
 """Points, their ink and their glyph."""
-FOUND_PERCENT = 92
-"""Up to this part of its time with an emptied L2, relu counts as having found tmp there, as in the claim."""
 
 
 def swept(m: Measurement) -> str:
     """The fused entrant whose curve is shown: the chosen one if it was swept."""
     chosen = str(m.value("racer"))
     return chosen if m.has(f"gpu.{chosen}") else "triton"
+
+
+def few_sizes(m: Measurement, name: str) -> int:
+    """How many sizes an entrant was measured at where it was not at all of them; else 0."""
+    sizes = len(m.one_series(f"gpu.{name}").x)
+    return sizes if sizes < len(m.one_series("gpu.eager").x) else 0
 
 
 def _ratio(m: Measurement, clock: str, name: str) -> tuple[Point, ...]:
@@ -61,10 +69,14 @@ def plot_over_n(
     return plot
 
 
-def draw_curves(plot: Plot, curves: Sequence[Curve]) -> None:
-    """Curves as points and dotted lines; where points of two share a cell, one mark says so."""
+def draw_curves(plot: Plot, curves: Sequence[Curve], sweep: Sequence[float]) -> None:
+    """Curves as points and dotted lines; where points of two share a cell, one mark says so.
+
+    Lines join only points that are neighbours in ``sweep``, all x that were measured: elsewhere nothing is known.
+    """
     for points, _, _ in curves:
-        plot.line(points, Ink.FAINT)
+        for one, other in _neighbours(points, sweep):
+            plot.line((one, other), Ink.FAINT)
     taken: set[tuple[int, int]] = set()
     for points, ink, glyph in curves:
         for x, y in points:
@@ -73,15 +85,30 @@ def draw_curves(plot: Plot, curves: Sequence[Curve]) -> None:
             taken.add(cell)
 
 
+def _neighbours(points: Sequence[Point], sweep: Sequence[float]) -> list[tuple[Point, Point]]:
+    """Pairs of points between which no x of the sweep lies."""
+    return [(a, b) for a, b in pairwise(points) if not any(a[0] < x < b[0] for x in sweep)]
+
+
+def swept_logs(m: Measurement) -> tuple[float, ...]:
+    """log2 of every n that was swept."""
+    return tuple(log2(n) for n in m.one_series("gpu.eager").x)
+
+
+_BINARY = "1 MB = 2^20 bytes here"
 BOTH = "◉"
 """Where two curves have a point in the same cell."""
-CLOCKS = (("call", HOST_CLOCK, "◆", "a call in a loop"), ("gpu", GPU_CLOCK, "●", "the kernels alone"))
+CLOCKS = (("call", HOST_CLOCK, "◆", "calls in a loop"), ("gpu", GPU_CLOCK, "●", "kernels alone"))
 
 
 def _clock_key(m: Measurement) -> list[tuple[str, Ink, str]]:
     shown = CLOCKS if m.has("call.eager") else CLOCKS[1:]
     both = [(BOTH, Ink.STRONG, "both")] if len(shown) > 1 else []
     return [*((glyph, ink, meaning) for _, ink, glyph, meaning in shown), *both]
+
+
+_JOINS = ("·", Ink.FAINT, "not measured")
+"""The dots that lead the eye from a point to the next one."""
 
 
 def pays(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str) -> None:
@@ -110,7 +137,9 @@ def _small_and_large(m: Measurement) -> str:
 
     who = f"By the clock of calls (◆) {NAMES[name]}" if clock == "call" else NAMES[name]
     said = f"{who} is {end(points[0])}, {end(points[-1])}."
-    if m.has("calls.edge") and m.number("calls.edge") > m.one_series("gpu.eager").x[0]:
+    if few_sizes(m, name):
+        said += " Between its points nothing was measured."
+    elif m.has("calls.edge") and m.number("calls.edge") > m.one_series("gpu.eager").x[0]:
         said += " On the left launches count, on the right bytes."
     return said
 
@@ -127,9 +156,9 @@ def _regions(m: Measurement, plot: Plot, row: int) -> None:
     column = plot.column((log2(before[-1]) + log2(edge)) / 2)
     for y in range(plot.area.y, plot.area.bottom):
         plot.canvas.put(column, y, "┊", Ink.DIM)
-    left, right = "GPU waits for Python", "GPU always busy"
-    if len(left) + 2 > column - plot.area.x:
-        left = "host" if column - plot.area.x >= 6 else ""
+    right = "eager: GPU busy"
+    lefts = ("eager: GPU waits for Python", "eager: GPU waits", "host", "")
+    left = next(text for text in lefts if not text or len(text) + 2 <= column - plot.area.x)
     plot.canvas.right(column - 1, row, left, Ink.DIM)
     if column + 2 + len(right) <= plot.area.right:
         plot.canvas.put(column + 2, row, right, Ink.DIM)
@@ -140,14 +169,15 @@ def _clocks(m: Measurement, canvas: Canvas, box: Box, share: float) -> None:
     low, high = n_range(m)
     reach = low + share * (high - low)
     room = titled(canvas, box, "WHY: EAGER'S TIME BY TWO CLOCKS", "µs against n, both axes logarithmic", rule=True)
-    legend(canvas, room.x, room.y, _clock_key(m), room.right)
+    legend(canvas, room.x, room.y, [*_clock_key(m), _JOINS], room.right)
     values = [log2(v) for clock, *_ in CLOCKS for v in m.one_series(f"{clock}.eager").y]
     y = (min(values) - 0.3, max(values) + 0.3)
     ticks = [Tick(log2(t), f"{number_text(t)} µs") for t in (1, 10, 100, 1000, 10_000) if y[0] <= log2(t) <= y[1]]
     plot = plot_over_n(m, canvas, room.inside(top=1), y, ticks, margin=9)
     _regions(m, plot, plot.area.y)
     shown = [(m.one_series(f"{clock}.eager"), ink, glyph) for clock, ink, glyph, _ in CLOCKS]
-    draw_curves(plot, [([p for p in _logs(s) if p[0] <= reach + 1e-9], ink, glyph) for s, ink, glyph in shown])
+    curves = [([p for p in _logs(s) if p[0] <= reach + 1e-9], ink, glyph) for s, ink, glyph in shown]
+    draw_curves(plot, curves, swept_logs(m))
     top = max(series.y[0] for series, *_ in shown)
     for series, ink, _ in shown:
         _value(plot, _logs(series)[0], f"{number_text(series.y[0])} µs", ink, above=series.y[0] == top)
@@ -166,17 +196,21 @@ def speedups(m: Measurement, canvas: Canvas, box: Box, share: float, previous: s
     low, high = n_range(m)
     reach = low + share * (high - low)
     clocks = [one for one in CLOCKS if m.has(f"{one[0]}.{name}") and m.has(f"{one[0]}.eager")]
+    points = {clock: _ratio(m, clock, name) for clock, *_ in clocks}
+    sweep = swept_logs(m)
+    few = few_sizes(m, name)
     room = titled(
         canvas,
         box,
         f"SPEED-UP AGAINST n: eager ÷ {NAMES[name]}",
-        previous or "kernels alone: caches emptied",
+        previous or (f"measured at {few} n only" if few else "kernels alone: caches emptied"),
         rule=rule,
     )
     allow = EAGER_TRIPS / FUSED_TRIPS
-    key = [*_clock_key(m), ("┄", Ink.COMPUTED, f"bytes allow {EAGER_TRIPS}/{FUSED_TRIPS}")]
+    key = [*_clock_key(m), ("┄", Ink.COMPUTED, f"bytes {EAGER_TRIPS}/{FUSED_TRIPS}")]
+    if any(_neighbours(found, sweep) for found in points.values()):
+        key.append(_JOINS)
     legend(canvas, room.x, room.y, key, room.right)
-    points = {clock: _ratio(m, clock, name) for clock, *_ in clocks}
     highest = max(allow, *(v for p in points.values() for _, v in p)) * 1.05
     inner = room.inside(top=1)
     # Rows where "equal" and what the bytes allow lie exactly, or a point a hair off a line is drawn a row away.
@@ -187,9 +221,8 @@ def speedups(m: Measurement, canvas: Canvas, box: Box, share: float, previous: s
         canvas.put(column, plot.row(allow), "┄", Ink.COMPUTED)
         canvas.put(column, plot.row(1), "┄", Ink.FAINT)
     _regions(m, plot, plot.area.bottom - 1)
-    draw_curves(
-        plot, [([p for p in points[clock] if p[0] <= reach + 1e-9], ink, glyph) for clock, ink, glyph, _ in clocks]
-    )
+    drawn = [([p for p in points[clock] if p[0] <= reach + 1e-9], ink, glyph) for clock, ink, glyph, _ in clocks]
+    draw_curves(plot, drawn, sweep)
     if plot.area.height >= 8:
         for row, text in ((plot.row(1) - 1, f"▲ {NAMES[name]} faster"), (plot.row(1) + 1, f"▼ {NAMES[name]} slower")):
             start = plot.area.right - len(text)
@@ -263,23 +296,37 @@ def cache(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
         ratio = behind.y[at] / flushed.y[at]
         bar(canvas, left, y, min(ratio, 1.08) * drawn * width, *_found(behind.y[at], flushed.y[at]))
         if drawn >= 1:
-            canvas.put(left + int(1.08 * width) + 2, y, f"{ratio * 100:.0f} %", Ink.STRONG)
+            canvas.put(left + int(1.08 * width) + 2, y, f"{_percent((behind.y[at], flushed.y[at]))}", Ink.STRONG)
             if said:
-                times = f"{number_text(behind.y[at])} ÷ {number_text(flushed.y[at])} µs"
-                canvas.right(room.right, y, times, Ink.DIM)
+                pair = operands((behind.y[at], flushed.y[at]), _percent, _percent((behind.y[at], flushed.y[at])))
+                if pair:
+                    canvas.right(room.right, y, f"{pair[0]} ÷ {pair[1]} µs", Ink.DIM)
         y += spread
-    if y < room.bottom:
-        key = [(FULL, IN_L2, "finds tmp in the L2, on the chip"), (MEDIUM, IN_MEMORY, "tmp comes from memory")]
-        legend(canvas, room.x, y, key, room.right)
-        y += 1
-    if behind.floor and y < room.bottom:
-        floor = f"An empty launch is {number_text(behind.floor)} µs of each time: a small tmp gains less."
-        canvas.put(room.x, y, floor[: room.width], Ink.DIM)
-        y += 1
+    y = _places(canvas, Box(room.x, y, room.width, max(room.bottom - y, 0)), behind.floor)
     end = _gain(m, canvas, Box(box.x, y, box.width, max(box.bottom - y - 2, 0)), share)
     if share >= 1:
         end += 1 if box.bottom - end >= 3 else 0
         paragraph(canvas, Box(room.x, end, room.width, max(box.bottom - end, 0)), _l2_verdict(m), Ink.LOOK)
+
+
+def _places(canvas: Canvas, box: Box, floor: float | None) -> int:
+    """What the two fills mean, and what a launch has to do with it. Returns the first free row."""
+    y = box.y
+    if y < box.bottom:
+        key = [(FULL, IN_L2, "finds tmp in the L2"), (MEDIUM, IN_MEMORY, "tmp comes from memory")]
+        end = legend(canvas, box.x, y, key, box.right)
+        if box.right - end > len(_BINARY):
+            canvas.right(box.right, y, _BINARY, Ink.DIM)
+        y += 1
+    if floor and y < box.bottom:
+        said = f"An empty launch is {number_text(floor)} µs of each time: a small tmp gains less."
+        canvas.put(box.x, y, said[: box.width], Ink.DIM)
+        y += 1
+    return y
+
+
+def _percent(values: Sequence[float]) -> str:
+    return f"{values[0] / values[1] * 100:.0f} %"
 
 
 def _l2_verdict(m: Measurement) -> str:
@@ -290,7 +337,8 @@ def _l2_verdict(m: Measurement) -> str:
             ratio, gain = m.number(f"cache.{where}.ratio"), m.number(f"cache.{where}.gain")
             relu, wins = ("", "") if said else ("relu ", "fusion wins ")
             said.append(f"{share_text(size)}: {relu}{ratio:.0f} %, {wins}{gain:.2f} ×")
-    return f"tmp of {'; of '.join(said)}." if said else ""
+    verdict = f"tmp of {'; of '.join(said)}." if said else ""
+    return " ".join(part for part in (verdict, above_hundred(m), scatter(m)) if part)
 
 
 def _gain(m: Measurement, canvas: Canvas, box: Box, share: float) -> int:

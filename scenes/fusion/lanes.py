@@ -13,12 +13,17 @@ from gpu_explain.scenes.draw.pieces import Piece, draw_pieces
 from gpu_explain.scenes.draw.race import Lane, Leg, Race, clock_text, draw_axis, draw_race
 from gpu_explain.scenes.draw.scale import Scale
 from gpu_explain.scenes.draw.trips import Journey, Stop, Trip, draw_journey
+from gpu_explain.scenes.fusion.calculations import operands
 from gpu_explain.scenes.fusion.claims import rival
 from gpu_explain.scenes.fusion.curves import speedups
 from gpu_explain.scenes.fusion.inks import EAGER, FILLS, FUSED, OTHER
 from gpu_explain.scenes.fusion.kernel_names import does, numbered, short_name
 from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, ITEM
 from gpu_explain.scenes.fusion.parameters import NAMES, about
+from gpu_explain.scenes.fusion.remarks import other_clock
+
+_POWERS = {"GB": "10^9", "MB": "10^6", "KB": "10^3"}
+"""Bytes of the units that arrays are counted in."""
 
 
 def _ns(m: Measurement, name: str) -> float:
@@ -70,7 +75,7 @@ def trips(m: Measurement, canvas: Canvas, box: Box, share: float, previous: str)
         canvas,
         box,
         "TRIPS BETWEEN MEMORY AND CHIP (sketch)",
-        previous or f"one trip: an array, {number_text(array)} {unit}",
+        previous or f"a trip: {number_text(array)} {unit} (1 {unit} = {_POWERS[unit]} bytes)",
     )
     y = room.y
     if room.height >= 19:
@@ -124,7 +129,13 @@ def _more_on_trips(m: Measurement, canvas: Canvas, box: Box, me: str, now: float
 def _bytes_by_trip(m: Measurement, canvas: Canvas, box: Box, me: str, now: float) -> int:
     """Every trip as a piece of one length: tmp's two are what fusion saves. Returns the first free row."""
     array, unit = m.number("bytes.array"), m.quantity("bytes.array").unit
-    room = titled(canvas, box, "BYTES MOVED, TRIP BY TRIP", f"○ each piece {number_text(array)} {unit}", rule=True)
+    room = titled(
+        canvas,
+        box,
+        "BYTES MOVED, TRIP BY TRIP",
+        f"○ each piece {number_text(array)} {unit}",
+        rule=True,
+    )
     label, said = 14, 9
     scale = Scale(0, EAGER_TRIPS * array, max(room.width - label - said, EAGER_TRIPS))
     y = room.y
@@ -146,11 +157,16 @@ def _bytes_by_trip(m: Measurement, canvas: Canvas, box: Box, me: str, now: float
 
 def _memory_asked_for(m: Measurement, canvas: Canvas, box: Box, other: str) -> int:
     """That tmp really exists: what each entrant asked the allocator for. Returns the first free row."""
-    room = titled(canvas, box, "MEMORY ALLOCATED DURING THE CALL", "● counted by torch's allocator", rule=True)
-    bars = [
-        _bar(name, m.number(f"memory.{name}"), f"{m.quantity(f'memory.{name}').text} = {what}")
-        for name, what in (("eager", "tmp + c"), (other, "c"))
-    ]
+    count = "● counted by torch's allocator"
+    if other != rival(m):
+        count = f"{NAMES[rival(m)]} not counted: {NAMES[other]}'s is shown"
+    room = titled(canvas, box, "MEMORY ALLOCATED DURING THE CALL", count, rule=True)
+    array = m.number("bytes.array")
+    bars = []
+    for name, what, arrays in (("eager", "tmp + c", 2), (other, "c", 1)):
+        asked = m.number(f"memory.{name}")
+        means = f" = {what}" if abs(asked / array - arrays) < 0.01 else ""
+        bars.append(_bar(name, asked, m.quantity(f"memory.{name}").text + means))
     return labelled_bars(canvas, room, bars, m.number("memory.eager"))
 
 
@@ -215,10 +231,9 @@ def _verdict(m: Measurement, me: str) -> tuple[str, str]:
     wins, allow = m.number(f"speedup.{me}"), m.number("bytes.allow")
     eager, mine = m.number("time.eager"), m.number(f"time.{me}")
     says = f"{NAMES[me]} is {wins:.2f} × as fast as eager"
-    end = race_end_ns(m)
     # torch.compile ran against eager in a round of its own, whose quotient may be another one.
-    if round(eager / mine, 2) == round(wins, 2):
-        says += f": {clock_text(eager * 1e3, end)} ÷ {clock_text(mine * 1e3, end)}"
+    if pair := operands((eager, mine), lambda v: f"{v[0] / v[1]:.2f}", f"{wins:.2f}"):
+        says += f": {pair[0]} ÷ {pair[1]} µs"
     most, least = m.quantity("bytes.eager"), m.quantity("bytes.fused")
     trips = f"{EAGER_TRIPS} trips ÷ {FUSED_TRIPS}"
     return f"{says}.", f"Eager moves {allow:.2f} × as many bytes: {most.text} ÷ {least.text}, {trips}."
@@ -303,9 +318,11 @@ def kernels(m: Measurement, canvas: Canvas, box: Box, share: float, previous: st
         legend(canvas, room.x, y, _key(names, me), room.right)
         y += 1 + gap
     if y + 2 < room.bottom:
-        remark = _other_clock(m)
+        remark = other_clock(m)
         clamp = " torch's relu is a clamp at 0." if "clamp" in m.capture("ran.eager").text else ""
-        y = paragraph(canvas, Box(room.x, y, room.width, 2), remark + clamp, Ink.DIM) + gap
+        if len(wrap(remark + clamp, room.width)) <= 2:
+            remark += clamp
+        y = paragraph(canvas, Box(room.x, y, room.width, 2), remark, Ink.DIM) + gap
     _more_on_kernels(m, canvas, Box(box.x, y, box.width, max(box.bottom - y, 0)), names, share)
 
 
@@ -318,13 +335,6 @@ def _more_on_kernels(m: Measurement, canvas: Canvas, box: Box, names: list[str],
     if box.height >= rows + 8:
         below = Box(box.x, box.y + rows, box.width, 7)
         _bytes_by_trip(m, canvas, below, rival(m), share * race_end_ns(m))
-
-
-def _other_clock(m: Measurement) -> str:
-    """Why these times are not the race's: less at small n, where a launch and cold caches count."""
-    floor = m.quantity("time.eager").floor
-    launch = f"a launch ({number_text(floor)} µs if empty)" if floor else "a launch"
-    return f"The profiler times kernels alone, caches warm; the race adds {launch} and cold caches."
 
 
 def _counted(m: Measurement, names: list[str]) -> str:

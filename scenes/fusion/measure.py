@@ -37,6 +37,9 @@ BUSY = 1.25
 """From a call this many times as long as the GPU's own time on, the GPU counts as waiting for the host."""
 
 
+DECIMAL = "1 GB is 10^9 bytes here, 1 MB 10^6; the sizes of caches (step 5) are in powers of two."
+
+
 def unit_of(n: int) -> tuple[float, str]:
     """Bytes in the unit, and the unit, that suit arrays of n float32."""
     size = ITEM * n
@@ -64,7 +67,7 @@ def measure_race(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Fi
     counted = "Counted: arrays moved × n × 4 bytes; at sizes near the L2's, part of it never leaves the chip."
     quantities: list[Quantity] = [
         computed("race.n", "numbers", n, "", "The n that was chosen."),
-        computed("bytes.array", "an array", ITEM * n / scale, unit, "n × 4 bytes."),
+        computed("bytes.array", "an array", ITEM * n / scale, unit, f"n × 4 bytes. {DECIMAL}"),
         computed("bytes.eager", "eager moves", eager / scale, unit, counted, note=f"{EAGER_TRIPS} trips"),
         computed("bytes.fused", "fused moves", fused / scale, unit, counted, note=f"{FUSED_TRIPS} trips"),
         computed(
@@ -83,19 +86,25 @@ def measure_race(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Fi
     ]
     for name in OWN:
         quantities += _against(name, n, fused, times["eager"], times[name], differ[name])
-    quantities += [
+    quantities += _asked_for(n, extra)
+    missing = {} if extra else {"memory": "torch's allocator keeps no count here"}
+    return Findings(quantities=tuple(quantities), sources=fusion.sources(), missing=missing)
+
+
+def _asked_for(n: int, extra: Mapping[str, int]) -> tuple[Quantity, ...]:
+    """The bytes that entrants asked torch's allocator for, in the unit that suits arrays of n numbers."""
+    scale, unit = unit_of(n)
+    return tuple(
         measured(
             f"memory.{name}",
             f"{NAMES[name]} asks for",
-            extra[name] / scale,
+            size / scale,
             unit,
             "Most bytes requested from torch's allocator at one time during a call, beyond a and b.",
             source="kernels/fusion.py",
         )
-        for name in extra
-    ]
-    missing = {} if extra else {"memory": "torch's allocator keeps no count here"}
-    return Findings(quantities=tuple(quantities), sources=fusion.sources(), missing=missing)
+        for name, size in extra.items()
+    )
 
 
 def _against(name: str, n: int, moved: int, eager: Timing, fused: Timing, differ: int) -> tuple[Quantity, ...]:
@@ -317,6 +326,7 @@ def measure_roofs(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> F
 def measure_compile(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Findings:
     """Compile with torch.compile for a few sizes; time it on the GPU and back to back."""
     from gpu_explain.kernels import fusion
+    from gpu_explain.kernels.sources import source
 
     every = sweep_sizes(fusion.most_elements(gpu))
     sizes = tuple(sorted({every[0], every[len(every) // 2], every[-1]}))
@@ -332,7 +342,9 @@ def measure_compile(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) ->
     if calls:
         series.append(_sweep("call.compile", f"{name}, a call", sizes, calls["compile"]))
         quantities.append(calls["compile"][0].quantity("small.compile", "compile call"))
-    return Findings(tuple(quantities), tuple(series))
+    # What it compiles is the eager line, which lies in the Triton kernel's file.
+    compiles = source("kernels/add_relu_compiled.py", {"compiled": "compiled_for"})
+    return Findings(tuple(quantities), tuple(series), sources=(compiles,))
 
 
 def measure_compiled(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -> Findings:
@@ -345,10 +357,12 @@ def measure_compiled(gpu: Any, chosen: Chosen, so_far: Mapping[str, Findings]) -
         return Findings(missing={"compile": why})
     times = fusion.race(gpu, n=n, entrants=("eager", "compile"))
     differ = fusion.differing(gpu, n=n, entrants=("compile",))
+    extra = fusion.extra_bytes(gpu, n=n, entrants=("compile",))
     return Findings(
         (
             times["compile"].quantity("time.compile", NAMES["compile"]),
             *_against("compile", n, fusion.moved_bytes(n)[1], times["eager"], times["compile"], differ["compile"]),
+            *_asked_for(n, extra),
         )
     )
 

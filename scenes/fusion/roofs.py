@@ -13,8 +13,9 @@ from gpu_explain.scenes.draw.pieces import Piece, draw_pieces
 from gpu_explain.scenes.draw.plot import Tick
 from gpu_explain.scenes.draw.race import clock_text
 from gpu_explain.scenes.draw.scale import Scale
+from gpu_explain.scenes.fusion.calculations import operands
 from gpu_explain.scenes.fusion.claims import rival
-from gpu_explain.scenes.fusion.curves import BOTH, draw_curves, n_range, plot_over_n
+from gpu_explain.scenes.fusion.curves import BOTH, draw_curves, n_range, plot_over_n, swept_logs
 from gpu_explain.scenes.fusion.inks import EAGER, FILLS, FUSED, OTHER
 from gpu_explain.scenes.fusion.measure import EAGER_TRIPS, FUSED_TRIPS, ITEM
 from gpu_explain.scenes.fusion.parameters import NAMES, about
@@ -98,11 +99,13 @@ def _verdict(m: Measurement) -> str:
 def _speed_up(m: Measurement, canvas: Canvas, box: Box, share: float) -> int:
     """The speed-up measured, beside what roofs and trips allow. Returns the first free row."""
     room = titled(canvas, box, "SPEED-UP: eager ÷ Triton", "", rule=True)
-    two, one = (number_text(m.number(f"roof.{mix}")) for _, mix, _ in GROUPS)
     speed, allowed, trips = m.number("roof.speedup"), m.number("roof.expected"), EAGER_TRIPS / FUSED_TRIPS
+    roofs = [m.number(f"roof.{mix}") for _, mix, _ in GROUPS]
+    found = operands(roofs, lambda v: f"{(3 / v[0] + 2 / v[1]) / (3 / v[0]):.2f}", f"{allowed:.2f}")
+    division = f" = (3/{found[0]} + 2/{found[1]}) ÷ (3/{found[0]})" if found else ""
     bars = [
         Bar("● measured", speed, f"{speed:.2f} ×", Ink.MEASURED),
-        _bar("○ roofs allow", allowed, f"{allowed:.2f} × = (3/{two} + 2/{one}) ÷ (3/{two})", Ink.COMPUTED),
+        _bar("○ roofs allow", allowed, f"{allowed:.2f} ×{division}", Ink.COMPUTED),
         _bar("○ trips allow", trips, f"{trips:.2f} × = {EAGER_TRIPS} ÷ {FUSED_TRIPS}", Ink.COMPUTED),
     ]
     return labelled_bars(canvas, room, bars, max(speed, allowed, trips), played=share)
@@ -160,4 +163,4 @@ def _reached(m: Measurement, canvas: Canvas, box: Box, share: float) -> None:
         ([point for point in rates[name] if point[0] <= reach + 1e-9], ink, glyph)
         for name, ink, glyph in (("eager", EAGER, "◆"), ("triton", FUSED, "●"))
     ]
-    draw_curves(plot, curves)
+    draw_curves(plot, curves, swept_logs(m))

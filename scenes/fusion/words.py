@@ -5,7 +5,9 @@ from __future__ import annotations
 from gpu_explain.scenes.base import Measurement, Words, number_text
 from gpu_explain.scenes.draw.scale import count_text
 from gpu_explain.scenes.draw.sizes import size_text
-from gpu_explain.scenes.fusion.claims import rival
+from gpu_explain.scenes.fusion.calculations import apart
+from gpu_explain.scenes.fusion.claims import FOUND_PERCENT, rival
+from gpu_explain.scenes.fusion.curves import few_sizes, swept
 from gpu_explain.scenes.fusion.measure import BUSY, ITEM, WELL_INSIDE, WELL_OUTSIDE, share_text
 from gpu_explain.scenes.fusion.parameters import NAMES, about
 
@@ -41,7 +43,7 @@ def _trips(m: Measurement) -> Words:
             "bytes.allow",
             "",
             "memory.eager",
-            f"memory.{me}",
+            f"memory.{me}" if m.has(f"memory.{me}") else "memory.triton",
             f"same.{me}",
         ),
     )
@@ -58,7 +60,7 @@ def _stand_in(m: Measurement) -> str:
 def _race(m: Measurement) -> Words:
     me = rival(m)
     eager, mine, wins = m.number("time.eager"), m.number(f"time.{me}"), m.number(f"speedup.{me}")
-    gap = f"{number_text(abs(eager - mine))} µs"
+    gap = f"{apart(eager, mine)} µs"
     allow = m.number("bytes.allow")
     if wins >= 1:
         look = f"{NAMES[me]} is done {gap} earlier: {wins:.2f} × as fast, where bytes alone allow {allow:.2f} ×"
@@ -128,7 +130,7 @@ def _kernels(m: Measurement) -> Words:
 
 
 def _pays(m: Measurement) -> Words:
-    on_gpu, fused = m.one_series("gpu.eager"), _fused_sweep(m)
+    on_gpu, fused = m.one_series("gpu.eager"), swept(m)
     large = on_gpu.y[-1] / (m.one_series(f"gpu.{fused}").at(on_gpu.x[-1]) or on_gpu.y[-1])
     last = f"at {about(int(on_gpu.x[-1]))} numbers it wins {large:.2f} ×"
     if not m.has("call.eager"):
@@ -143,6 +145,8 @@ def _pays(m: Measurement) -> Words:
     small, by_calls = calls.y[0] / mine.y[0], calls.y[-1] / mine.y[-1]
     waits = calls.y[0] >= BUSY * on_gpu.y[0]
     edge = f" From n = {about(int(m.number('calls.edge')))} on" if m.has("calls.edge") else " At larger n"
+    few = few_sizes(m, fused)
+    own = f"All n are measured here, whichever is chosen{f' ({NAMES[fused]}: {few} of them)' if few else ''}."
     host = (
         f"At {about(int(calls.x[0]))} numbers a call of eager takes {number_text(calls.y[0])} µs, of which the GPU "
         f"works {number_text(on_gpu.y[0])}: it waits for Python, and only launches count."
@@ -152,11 +156,11 @@ def _pays(m: Measurement) -> Words:
     if small >= 1.05:
         verdict = f"wins {small:.2f} ×"
     elif small < 0.95:
-        verdict = f"loses ({small:.2f} ×): its one launch costs the host more than eager's two"
+        verdict = f"loses ({small:.2f} ×): {_dear_launch(fused)}"
     else:
         verdict = "wins nothing"
     return Words(
-        f"{host}{edge} the GPU is busy all the time, and bytes count.",
+        f"{host}{edge} eager keeps the GPU busy, and bytes count. {own}",
         f"Follow ◆, the calls: at {about(int(calls.x[0]))} numbers {NAMES[fused]} {verdict}; "
         f"at {about(int(mine.x[-1]))} it wins {by_calls:.2f} × (● kernels alone: {large:.2f} ×).",
         _present(
@@ -173,10 +177,14 @@ def _pays(m: Measurement) -> Words:
     )
 
 
-def _fused_sweep(m: Measurement) -> str:
-    """The fused entrant whose curve is shown: the chosen one if it was swept."""
-    chosen = str(m.value("racer"))
-    return chosen if m.has(f"gpu.{chosen}") else "triton"
+def _dear_launch(fused: str) -> str:
+    """Why a call with one launch may cost the host more than eager's with two."""
+    if fused != "compile":
+        return "its one launch costs the host more than eager's two"
+    return (
+        "its call costs the host more than eager's two launches, for it also checks guards and runs wrappers in "
+        "Python, which a larger n hides and a replayed CUDA graph leaves out"
+    )
 
 
 def _cache(m: Measurement) -> Words:
@@ -185,9 +193,9 @@ def _cache(m: Measurement) -> Words:
         why = m.why_missing("cache") or "there is no memory for arrays of that size"
         return Words("A tmp that fits in the L2 need not go to memory at all.", f"Not measured here: {why}.", ())
     inside = m.number("cache.inside.ratio")
-    faster = inside <= 92
+    faster = inside <= FOUND_PERCENT
     text = (
-        f"A small tmp never goes to memory: the L2, a cache on the chip, holds {l2}, so relu, right behind add, finds "
+        f"A small tmp is not fetched from memory: the L2, a cache on the chip, holds {l2}, so relu, right behind add, finds "
         "it there. "
         "Then its two trips are short ones, and there is less for fusion to save."
         if faster
@@ -199,7 +207,7 @@ def _cache(m: Measurement) -> Words:
         outside, gain = m.number("cache.outside.ratio"), m.number("cache.outside.gain")
         look += f"; at {share_text(WELL_OUTSIDE)}, {outside:.0f} % and {gain:.2f} ×"
     return Words(
-        text,
+        f"{text} Neither n nor race changes this step: it has its own sizes, and Triton for the fused one.",
         look + ".",
         _present(
             m,
@@ -229,10 +237,16 @@ def _roof(m: Measurement) -> Words:
     text += (
         "Fused or not, every kernel runs close under its own." if near else "Not every kernel comes close to its own."
     )
+    wanted, who = str(m.value("racer")), "Fusion" if me == "triton" else "Triton"
+    if wanted == me:
+        text += " This step is at the largest n, whichever is chosen"
+        text += "." if me == "triton" else "; its speed-up is Triton's."
+    else:
+        text += f" This step is at the largest n and has no {NAMES[wanted]}: {NAMES[me]} stands in."
     speed, allowed = m.number("roof.speedup"), m.number("roof.expected")
     look = (
         f"{NAMES[me]} moves {number_text(mine)} GB/s, torch's add {number_text(add)}: memory gets no faster. "
-        f"Fusion wins {speed:.2f} × by making fewer trips (the roofs allow {allowed:.2f} ×)."
+        f"{who} wins {speed:.2f} × by making fewer trips (the roofs allow {allowed:.2f} ×)."
     )
     return Words(
         text,

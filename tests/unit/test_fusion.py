@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from math import inf
@@ -11,8 +12,12 @@ import pytest
 
 from gpu_explain.scenes.base import Findings, Measurement, Nature, Outcome, Quantity, Series, View
 from gpu_explain.scenes.draw.canvas import Canvas
+from gpu_explain.scenes.fusion.calculations import operands
+from gpu_explain.scenes.fusion.claims import rival
+from gpu_explain.scenes.fusion.curves import few_sizes
 from gpu_explain.scenes.fusion.kernel_names import short_name
 from gpu_explain.scenes.fusion.parameters import about
+from gpu_explain.scenes.fusion.remarks import above_hundred, other_clock, scatter
 from gpu_explain.scenes.registry import find_scene
 from tests.simulated import fusion as simulated
 from tests.simulated.inprocess import measure
@@ -175,6 +180,103 @@ def test_words_and_picture_say_one_speed_up_by_the_clock_of_calls() -> None:
 @pytest.mark.parametrize(("n", "text"), [(1000, "1 K"), (1024, "1 K"), (999, "999"), (2**20, "1 M"), (2**28, "268 M")])
 def test_counts_in_three_digits(n: int, text: str) -> None:
     assert about(n) == text
+
+
+def _dots(m: Measurement) -> str:
+    """The rows of the speed-up's plot."""
+    return "\n".join(FUSION.frame(m, View(3, 82, 28)).rows()[2:-4])
+
+
+def test_points_are_joined_only_where_nothing_was_left_out_between_them() -> None:
+    triton, compiled = measured("sms132"), measured("sms132", (("racer", "compile"),))
+    assert few_sizes(triton, "triton") == 0
+    assert few_sizes(compiled, "compile") == 3
+    assert "·" in _dots(triton)
+    assert "·" not in _dots(compiled)
+    assert "measured at 3 n only" in str(FUSION.frame(compiled, View(3, 82, 28)))
+    assert "(torch.compile: 3 of them)" in FUSION.words(compiled, 3).paragraph
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+def test_what_is_printed_with_its_operands_comes_out(model: str, chosen: dict[str, str]) -> None:
+    m = measured(model, tuple(chosen.items()))
+    pattern = re.compile(r"is ([\d.]+) × as fast as eager: ([\d. ]+) ÷ ([\d. ]+) µs")
+    divided = pattern.findall(str(FUSION.frame(m, View(1, 79, 20))))
+    assert divided or rival(m) == "compile"  # which was timed against an eager of its own round
+    for said, eager, fused in divided:
+        assert f"{_number(eager) / _number(fused):.2f}" == said
+    shares = re.findall(r"(\d+) % +([\d. ]+) ÷ ([\d. ]+) µs", str(FUSION.frame(m, View(4, 82, 36))))
+    assert shares
+    for ratio, behind, flushed in shares:
+        assert f"{_number(behind) / _number(flushed) * 100:.0f}" == ratio
+    times = {name: m.quantity(f"time.{name}").text.removesuffix(" µs") for name in ("eager", rival(m))}
+    gap = re.search(r"done ([\d. ]+) µs earlier", FUSION.words(m, 1).look)
+    assert gap
+    said = gap.group(1)
+    places = len(said.partition(".")[2])
+    assert f"{abs(_number(times['eager']) - _number(times[rival(m)])):.{places}f}" == said.replace(" ", "")
+
+
+def _number(text: str) -> float:
+    return float(text.replace(" ", ""))
+
+
+def test_a_result_not_made_of_its_operands_is_printed_without_them() -> None:
+    def quotient(values: Sequence[float]) -> str:
+        return f"{values[0] / values[1]:.2f}"
+
+    assert operands((10.0, 5.0), quotient, "2.00") == ("10.00", "5.00")
+    assert operands((10.0, 5.0), quotient, "2.10") is None
+
+
+def test_every_step_says_which_choices_change_it() -> None:
+    compiled, cuda = (measured("sms132", (("racer", who),)) for who in ("compile", "cuda"))
+    assert "Neither n nor race changes this step" in FUSION.words(compiled, 4).paragraph
+    assert "has no torch.compile: Triton stands in" in FUSION.words(compiled, 5).paragraph
+    assert "its speed-up is Triton's" in FUSION.words(cuda, 5).paragraph
+    assert "whichever is chosen" in FUSION.words(cuda, 3).paragraph
+
+
+def test_memory_is_counted_for_the_one_that_races_or_said_to_be_another_ones() -> None:
+    m = measured("sms132", (("racer", "compile"),))
+    assert "memory.compile" in FUSION.words(m, 0).shown
+    assert "not counted" not in str(FUSION.frame(m, View(0, 82, 36)))
+    part = m.parts["compiled"]
+    older = _part(
+        m, "compiled", replace(part, quantities=tuple(q for q in part.quantities if not q.name.startswith("memory.")))
+    )
+    assert "memory.triton" in FUSION.words(older, 0).shown
+    assert "torch.compile not counted: Triton's is shown" in str(FUSION.frame(older, View(0, 82, 36)))
+
+
+def test_what_torch_compile_costs_a_call_is_said_only_of_torch_compile() -> None:
+    assert "guards" in FUSION.words(measured("sms132", (("racer", "compile"),)), 3).look
+    assert "guards" not in FUSION.words(measured("sms132"), 3).look
+
+
+def test_the_profiler_s_times_are_compared_with_the_race_s_before_they_are_explained() -> None:
+    large, small = measured("sms132"), measured("sms132", (("n", "2^20"),))
+    assert "all agree within 1 %" in other_clock(large)
+    assert "All shorter" in other_clock(small)
+    slower = _series("kernels", "ran.cuda", _scaled(lambda _: 1.07))(large)
+    more = slower.one_series("ran.cuda").y[0] / slower.number("time.cuda") - 1
+    assert f"to {more * 100:.0f} % more time" in other_clock(slower)
+
+
+def test_more_than_a_hundred_percent_and_a_fall_are_explained_only_where_they_are() -> None:
+    m = measured("sms132")
+    assert not above_hundred(m)
+    assert not scatter(m)
+    assert "emptying, by reading" in above_hundred(_series("cache", "cache.behind", _scaled(lambda _: 1.5))(m))
+
+    def wide(series: Series) -> Series:
+        falls = _scaled(lambda at: 1 - 0.03 * (at == 1))(series)
+        return replace(falls, low=tuple(y * 0.8 for y in falls.y), high=tuple(y * 1.2 for y in falls.y))
+
+    assert "no more than samples do" in scatter(_series("cache", "cache.eager", wide)(m))
+    narrow = _series("cache", "cache.eager", _scaled(lambda at: 1 - 0.3 * (at == 1)))(m)
+    assert not scatter(narrow)
 
 
 # What is missing is said.
