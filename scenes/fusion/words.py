@@ -195,9 +195,8 @@ def _cache(m: Measurement) -> Words:
     inside = m.number("cache.inside.ratio")
     faster = inside <= FOUND_PERCENT
     text = (
-        f"A small tmp is not fetched from memory: the L2, a cache on the chip, holds {l2}, so relu, right behind add, finds "
-        "it there. "
-        "Then its two trips are short ones, and there is less for fusion to save."
+        f"A small tmp is not fetched from memory: the L2, a cache on the chip, holds {l2}, so relu, right behind add, "
+        "finds it there. Then its two trips are short ones, and there is less for fusion to save."
         if faster
         else f"One would expect a small tmp to stay in the L2 ({l2}) and relu, right behind add, to be faster for it."
     )
