@@ -35,27 +35,45 @@ SPOILING: dict[str, str] = {
 _OFF = {"", "0"}
 
 
-def worker_environment(inherited: Mapping[str, str] | None = None) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The environment for the worker, and the names of the variables that were set and are not in it."""
+def spoiling(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Names of the variables that are set and would spoil measurements. Nothing is made for knowing it."""
+    return tuple(name for name in SPOILING if environ.get(name, "") not in _OFF)
+
+
+def worker_environment(
+    inherited: Mapping[str, str] | None = None, *, bytecode: Path | None = None
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The environment for the worker, and the names of the variables that were set and are not in it.
+
+    Args:
+        inherited: The shell's; this process's by default.
+        bytecode: A folder for bytecode that may not lie beside the sources. By default it goes into our own cache,
+            which is made for it.
+    """
     environ = dict(os.environ if inherited is None else inherited)
-    unset = tuple(name for name in SPOILING if environ.pop(name, "") not in _OFF)
+    unset = spoiling(environ)
+    for name in SPOILING:
+        environ.pop(name, None)
     # The worker is started by module name, so it must find this very package: as installed it does so by
     # itself, from a checkout that is only on sys.path it does not.
     home = Path(gpu_explain.__file__).resolve().parent.parent
     if str(home) not in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, [environ.get("PYTHONPATH", ""), str(home)]))
-    _keep_bytecode(environ)
+    _keep_bytecode(environ, bytecode)
     # Captured output is for a crash report: it must not wait in a buffer when the process dies.
     environ["PYTHONUNBUFFERED"] = "1"
     return environ, unset
 
 
-def _keep_bytecode(environ: dict[str, str]) -> None:
+def _keep_bytecode(environ: dict[str, str], named: Path | None) -> None:
     """Where Python must not leave bytecode beside the sources, have the worker's kept in our own cache.
 
     Without any, each start compiles torch and its compiler anew: 12 s of a scene's 18 on an H200 machine.
     """
     if environ.pop("PYTHONDONTWRITEBYTECODE", "") in _OFF or "PYTHONPYCACHEPREFIX" in environ:
+        return
+    if named is not None:
+        environ["PYTHONPYCACHEPREFIX"] = str(named)
         return
     for folder in cache_candidates(environ):
         # Python runs what it finds there: a folder that another user made is not ours to trust.

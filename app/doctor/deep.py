@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import IO
 
 import msgspec
@@ -28,7 +29,12 @@ _GRACE_S = 10.0
 """What a child that answers no more is given to end by itself, in s."""
 
 _GROUPS = {"open": Group.GPU, "cuda": Group.COMPILER, "triton": Group.COMPILER, "compile": Group.COMPILER}
-_CACHES = {"GPU_EXPLAIN_CACHE": "ours", "TRITON_CACHE_DIR": "triton", "TORCHINDUCTOR_CACHE_DIR": "inductor"}
+_CACHES = {
+    "GPU_EXPLAIN_CACHE": "ours",
+    "TRITON_CACHE_DIR": "triton",
+    "TORCHINDUCTOR_CACHE_DIR": "inductor",
+    "CUDA_CACHE_PATH": "cuda",
+}
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,7 @@ def deep_checks(
     """
     left = list(trials)
     with tempfile.TemporaryDirectory(prefix="gpu-explain-doctor-", ignore_cleanup_errors=True) as folder:
-        clean, _ = worker_environment(environ)
+        clean, _ = worker_environment(environ, bytecode=Path(folder, "bytecode"))  # doctor leaves nothing
         clean |= {name: os.path.join(folder, sub) for name, sub in _CACHES.items()}  # noqa: PTH118
         while left:
             ending, before = None, len(left)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gpu_explain.app.doctor.check import Check, beside, found, unknown, wrong
 from gpu_explain.app.doctor.machine import Machine
-from gpu_explain.app.environment import unset_sentence, worker_environment
+from gpu_explain.app.environment import spoiling, unset_sentence
 from gpu_explain.app.terminal import CANNOT_PLACE, is_utf8
 from gpu_explain.app.walkthrough.paint.layout import SMALLEST
 from gpu_explain.scenes.base.conditions import Group, problem
@@ -101,7 +101,7 @@ def _room(places: list[Path]) -> Iterator[Check]:
 
 def variable_checks(machine: Machine) -> Iterator[Check]:
     """Variables that would spoil measurements."""
-    _, unset = worker_environment(machine.environ)
+    unset = spoiling(machine.environ)
     if unset:
         evidence = unset_sentence(unset).rstrip(".")
         yield wrong("variables", Group.VARIABLES, problem("environment", evidence=evidence))

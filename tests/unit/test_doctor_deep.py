@@ -53,6 +53,14 @@ def test_kernels_are_compiled_into_folders_that_are_gone_afterwards() -> None:
     assert interpret == ""  # variables that spoil are unset for it
 
 
+def test_bytecode_that_may_not_lie_beside_the_sources_leaves_no_folder_behind(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "GPU_EXPLAIN_CACHE": str(cache)}
+    environ.pop("PYTHONPYCACHEPREFIX", None)
+    assert all(check.state is State.FOUND for check in tried(environ=environ))
+    assert not cache.exists()
+
+
 @pytest.mark.parametrize(
     ("script", "id", "says", "stops"),
     [

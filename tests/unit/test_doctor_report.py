@@ -282,6 +282,18 @@ def test_a_narrow_terminal_gets_a_narrow_report() -> None:
         assert len(line) <= 40 or " " not in line.strip(" →·✗!?")
 
 
+@pytest.mark.parametrize("driver", [False, True])
+def test_it_makes_no_folder_for_a_cache(tmp_path: Path, fakes: Fakes, driver: bool) -> None:
+    done = command(
+        HOME=str(tmp_path / "home"),
+        XDG_CACHE_HOME=str(tmp_path / "home" / "cache"),
+        PYTHONDONTWRITEBYTECODE="1",
+        LD_LIBRARY_PATH=fakes.driver if driver else "",
+    )
+    assert done.returncode in {Exit.OK, Exit.FAILED, Exit.NO_GPU}
+    assert list(tmp_path.rglob("*")) == []
+
+
 def test_it_imports_neither_a_gpu_library_nor_a_screen() -> None:
     code = (
         "import sys\nfrom gpu_explain.app.cli import main\nmain(['doctor'])\n"
