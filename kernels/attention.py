@@ -21,19 +21,20 @@ causal mask the longest rows start first, so that the last programs to run are s
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from gpu_explain.kernels.arguments import check_number, check_tensor
+from gpu_explain.kernels.arguments import check_flag, check_launchable, check_number, check_tensor, check_written
 from gpu_explain.kernels.attention_configs import HEADS, configuration, copy_engine_helps
 
 LOG2_E = 1.4426950408889634
 MOST_PROGRAMS = 2**31 - 1
 _LONGEST = 2**30
+_LARGEST_SCALE = 1e38
+"""Times log2(e), a float32 still holds it."""
 _ALIGNMENT = 16
 """Bytes of which a tensor descriptor wants addresses and strides to be multiples."""
 
@@ -144,8 +145,9 @@ def attention(
 ) -> Any:
     """softmax(q kᵀ · scale) v in one launch on the current stream; returns ``out``, or a new tensor.
 
-    A row that sees no key gives 0, as in torch. NaN and infinite scores give what torch's softmax gives; a NaN in a
-    value that a row does not see may still reach it (0 · NaN), as in torch.
+    A row that sees no key gives 0, as in torch, and so does one whose every score is -inf. Other infinities and NaN
+    give what torch's softmax gives; a NaN in a value that a row does not see may still reach it (0 · NaN), as in torch.
+    Scores · scale must stay below 2.3e38: they are multiplied by log2(e), and beyond that float32 ends.
 
     Args:
         q: ``[batch, heads, q_len, head]`` in float16, bfloat16 or float32, head 64 or 128, any strides.
@@ -237,6 +239,7 @@ def check(q: Any, k: Any, v: Any, causal: bool, diagonal: int, scale: float | No
 
     dtypes = (torch.float16, torch.bfloat16, torch.float32)
     check_tensor("q", q, dtypes=dtypes, dims=4, contiguous=False)
+    check_launchable("q", q)
     if q.shape[3] not in HEADS:
         raise ValueError(f"q: a head of {' or '.join(map(str, HEADS))} elements expected, got shape {tuple(q.shape)}")
     check_tensor("k", k, like=("q", q), dims=4, contiguous=False)
@@ -247,14 +250,17 @@ def check(q: Any, k: Any, v: Any, causal: bool, diagonal: int, scale: float | No
     for name, tensor in (("q", q), ("k", k)):
         if tensor.shape[2] > _LONGEST:
             raise ValueError(f"{name}: at most {_LONGEST} rows expected, got {tensor.shape[2]}")
+    check_flag("causal", causal)
     if diagonal and not causal:
         raise ValueError(f"diagonal: 0 expected without causal, got {diagonal}")
     check_number("diagonal", diagonal, -_LONGEST, _LONGEST)
-    if scale is not None and not 0.0 < scale < math.inf:
-        raise ValueError(f"scale: a positive number expected, got {scale}")
+    number = isinstance(scale, (int, float)) and not isinstance(scale, bool)
+    if scale is not None and not (number and 0.0 < scale < _LARGEST_SCALE):
+        raise ValueError(f"scale: a positive number below {_LARGEST_SCALE:.0e} expected, got {scale!r}")
     if out is None:
         return torch.empty_like(q, memory_format=torch.contiguous_format)
     check_tensor("out", out, like=("q", q), shape=tuple(q.shape), contiguous=False)
+    check_written("out", out, ("q", q), ("k", k), ("v", v))
     return out
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import triton
 import triton.language as tl
 
-from gpu_explain.kernels.arguments import check_tensor, plain_dtype
+from gpu_explain.kernels.arguments import check_flag, check_launchable, check_tensor, check_written, plain_dtype
 from gpu_explain.kernels.matmul_configs import Config, ladder, search_space, shipped
 from gpu_explain.kernels.trace_triton import trace_begin, trace_end
 from gpu_explain.kernels.turned import turned
@@ -187,6 +187,8 @@ def matmul(a: Any, b: Any, out: Any = None, *, config: Config | None = None, tun
         ValueError: Naming the argument and what was expected.
     """
     out = check(a, b, out)
+    check_flag("tune", tune)
+    check_config(config)
     a, b = along_k(a, b)
     (m, k), n = a.shape, b.shape[1]
     if tune and config is not None:
@@ -230,13 +232,14 @@ def matmul_traced(record: Any, arrivals: Any, a: Any, b: Any, out: Any, *, confi
     import torch
 
     check(a, b, out)
+    check_config(config)
     a, b = along_k(a, b)
     (m, k), n = a.shape, b.shape[1]
     config = config or shipped_for(a, b)
     check_tensor("a", a, at_least=1, contiguous=False)
     check_tensor("b", b, at_least=1, contiguous=False)
-    check_tensor("record", record, dtypes=(torch.int64,), shape=(6, programs(m, n, config)))
-    check_tensor("arrivals", arrivals, dtypes=(torch.int32,), shape=(1,))
+    check_tensor("record", record, dtypes=(torch.int64,), shape=(6, programs(m, n, config)), beside=("a", a))
+    check_tensor("arrivals", arrivals, dtypes=(torch.int32,), shape=(1,), beside=("a", a))
     arguments = (record, arrivals, a, b, out, m, n, k, *a.stride(), *b.stride(), *out.stride())
     matmul_kernel[(programs(m, n, config),)](
         *arguments,
@@ -264,6 +267,7 @@ def check(a: Any, b: Any, out: Any = None) -> Any:
     fp8 = (torch.float8_e4m3fn, torch.float8_e5m2)
     plain = (torch.float32, torch.float16, torch.bfloat16)
     check_tensor("a", a, dtypes=(*plain, *fp8), dims=2, contiguous=False)
+    check_launchable("a", a)
     check_tensor("b", b, like=("a", a), dims=2, contiguous=False)
     if b.shape[0] != a.shape[1]:
         raise ValueError(f"b: {a.shape[1]} rows expected, as many as a has columns, got shape {tuple(b.shape)}")
@@ -275,15 +279,15 @@ def check(a: Any, b: Any, out: Any = None) -> Any:
     shape = (a.shape[0], b.shape[1])
     if out is None:
         return torch.empty(shape, dtype=torch.bfloat16 if a.dtype in fp8 else a.dtype, device=a.device)
-    check_tensor("out", out, dtypes=plain, shape=shape, contiguous=False)
-    if out.device != a.device:
-        raise ValueError(f"out: the device of a, {a.device}, expected, got {out.device}")
-    if any(size > 1 and stride == 0 for size, stride in zip(out.shape, out.stride(), strict=True)):
-        raise ValueError(f"out: an address for each element expected, got strides {out.stride()}")
-    for name, operand in (("a", a), ("b", b)):
-        if _overlap(out, operand):
-            raise ValueError(f"out: memory apart from {name}'s expected, since {name} is read until the end")
+    check_tensor("out", out, dtypes=plain, shape=shape, beside=("a", a), contiguous=False)
+    check_written("out", out, ("a", a), ("b", b))
     return out
+
+
+def check_config(config: Any) -> None:
+    """Check that tile sizes are a :class:`Config`, or ``None``. Raises ``ValueError``."""
+    if config is not None and not isinstance(config, Config):
+        raise ValueError(f"config: a Config expected, got {config!r}")
 
 
 def unit_of(a: Any, b: Any, out: Any) -> int:
@@ -370,16 +374,3 @@ def _tiles(m: int, n: int, block_m: int, block_n: int) -> int:
     if tiles > _MOST_PROGRAMS:
         raise ValueError(f"a, b: at most {_MOST_PROGRAMS} tiles of {block_m} × {block_n} expected, got {tiles}")
     return tiles
-
-
-def _overlap(one: Any, other: Any) -> bool:
-    """Whether two tensors' spans of memory meet (a span may have gaps: then the answer is on the safe side)."""
-
-    def span(tensor: Any) -> tuple[int, int]:
-        if not tensor.numel():
-            return 0, 0
-        last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
-        start = tensor.data_ptr()
-        return start, start + (last + 1) * tensor.element_size()
-
-    return one.device == other.device and max(span(one)[0], span(other)[0]) < min(span(one)[1], span(other)[1])

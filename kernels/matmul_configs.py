@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
+from gpu_explain.kernels.arguments import check_number
+
 TMA_SINCE = (9, 0)
 """Compute capability from which tiles can be moved by descriptors."""
 _LOAD = 50
@@ -38,6 +40,17 @@ class Config:
     num_warps: int = 4
     num_stages: int = 3
     store_parts: int = 1
+
+    def __post_init__(self) -> None:
+        """Raises ``ValueError`` naming the field and what was expected."""
+        for name, low, high in (("block_m", 16, 512), ("block_n", 16, 512), ("block_k", 16, 512), ("num_warps", 1, 32)):
+            value = getattr(self, name)
+            check_number(name, value, low, high)
+            if value & (value - 1):
+                raise ValueError(f"{name}: a power of two expected, got {value}")
+        check_number("group_m", self.group_m, 1, 2**20)
+        check_number("num_stages", self.num_stages, 1, 16)
+        check_number("store_parts", self.store_parts, 1, 2)
 
     @property
     def meta(self) -> dict[str, int]:

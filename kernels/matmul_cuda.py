@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpu_explain.kernels.arguments import check_choice, check_tensor
+from gpu_explain.kernels.arguments import check_choice, check_tensor, check_written
 from gpu_explain.kernels.loader import Kernel, load
 
 if TYPE_CHECKING:
@@ -188,9 +188,7 @@ def _checked(gpu: Session, a: Any, b: Any, out: Any, rung: Rung) -> Any:
     if out is None:
         out = torch.empty(shape, dtype=a.dtype, device=a.device)
     check_tensor("out", out, like=("a", a), shape=shape)
-    for name, other in (("a", a), ("b", b)):
-        if out.data_ptr() < other.data_ptr() + other.nbytes and other.data_ptr() < out.data_ptr() + out.nbytes:
-            raise ValueError(f"out: memory of its own expected, got some of that of {name}")
+    check_written("out", out, ("a", a), ("b", b))
     if _blocks(out, rung) > _MOST_BLOCKS:
         raise ValueError(f"out: at most {_MOST_BLOCKS} tiles of {rung.tile} expected, got {_blocks(out, rung)}")
     return out

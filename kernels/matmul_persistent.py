@@ -17,7 +17,16 @@ import triton
 import triton.language as tl
 
 from gpu_explain.kernels.arguments import check_number, check_tensor
-from gpu_explain.kernels.matmul import along_k, check, place_of, product_of, programs, store_tile, unit_of
+from gpu_explain.kernels.matmul import (
+    along_k,
+    check,
+    check_config,
+    place_of,
+    product_of,
+    programs,
+    store_tile,
+    unit_of,
+)
 from gpu_explain.kernels.matmul_configs import TMA_SINCE, Config, persistent_ladder, shipped
 from gpu_explain.kernels.trace_triton import globaltimer_ns, trace_begin, trace_end
 
@@ -159,6 +168,8 @@ def matmul_persistent(
         ValueError: Naming the argument and what was expected.
     """
     out = check(a, b, out)
+    check_config(config)
+    _sms(a, sms)
     if not out.numel():
         return out
     if a.shape[1] == 0:
@@ -199,13 +210,15 @@ def matmul_persistent_traced(
     import torch
 
     check(a, b, out)
+    check_config(config)
     a, b = along_k(a, b)
     config = config or persistent_config(a, b, out, _sms(a, sms))
     check_tensor("a", a, at_least=1, contiguous=False)
     check_tensor("b", b, at_least=1, contiguous=False)
-    check_tensor("record", record, dtypes=(torch.int64,), shape=(6, stay(a, b, out, sms, config)))
-    check_tensor("arrivals", arrivals, dtypes=(torch.int32,), shape=(1,))
-    check_tensor("done", done, dtypes=(torch.int64,), shape=(2, programs(a.shape[0], b.shape[1], config)))
+    check_tensor("record", record, dtypes=(torch.int64,), shape=(6, stay(a, b, out, sms, config)), beside=("a", a))
+    check_tensor("arrivals", arrivals, dtypes=(torch.int32,), shape=(1,), beside=("a", a))
+    tiles = programs(a.shape[0], b.shape[1], config)
+    check_tensor("done", done, dtypes=(torch.int64,), shape=(2, tiles), beside=("a", a))
     _launch((record, arrivals, done), a, b, out, sms, config, tma)
     return out
 
@@ -305,8 +318,9 @@ def _turned(tensor: Any) -> bool:
 def _sms(a: Any, sms: int | None) -> int:
     import torch
 
-    if not a.is_cuda:
-        return 4 if sms is None else sms  # Triton's interpreter
+    if not a.is_cuda:  # Triton's interpreter
+        check_number("sms", 4 if sms is None else sms, 1, 2**20)
+        return 4 if sms is None else sms
     most = int(torch.cuda.get_device_properties(a.device).multi_processor_count)
     if sms is None:
         return most

@@ -201,14 +201,19 @@ def add_by_residents(
     """
     import torch
 
-    if n % 4 or n < 4:
-        raise ValueError(f"n: a multiple of 4 of at least 4 expected, got {n}")
+    check_number("n", n, 4, 2**33)
+    if n % 4:
+        raise ValueError(f"n: a multiple of 4 expected, got {n}")
+    check_number("threads", threads, 1, gpu.device.threads_per_block)
+    check_number("samples", samples, 1, 10_000)
+    for count in residents:
+        check_number("residents", count, 1, gpu.device.blocks_per_sm)
+    if not residents:
+        return ()
     a, b, c = (gpu.empty((n,), torch.float32, "the arrays of the addition") for _ in range(3))
     a.normal_()
     b.normal_()
     shapes = [(name, count, *_with_residents(gpu, name, threads, count)) for count in residents for name in WIDTHS]
-    if not shapes:
-        return ()
 
     def launch_of(name: str, kernel: Kernel, shared: int) -> Callable[[], object]:
         blocks = -(-n // (WIDTHS[name] * threads))

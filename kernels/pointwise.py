@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpu_explain.kernels.arguments import check_choice, check_tensor
+from gpu_explain.kernels.arguments import check_choice, check_launchable, check_tensor, check_written
 from gpu_explain.kernels.loader import load
 
 if TYPE_CHECKING:
@@ -22,17 +22,20 @@ _WORD = 16
 def check(a: Any, b: Any, out: Any, dtypes: Sequence[Any], *, ordinal: int | None = None) -> Any:
     """Check two inputs and a result of one shape, dtype and device; returns ``out``, or a new tensor for it.
 
-    ``ordinal`` is the number of the GPU that they must lie on, where that matters. Raises ``ValueError`` naming the
-    argument and what was expected.
+    ``ordinal`` is the number of the GPU that they must lie on; ``None`` is wherever Triton can launch. Raises
+    ``ValueError`` naming the argument and what was expected.
     """
     import torch
 
     check_tensor("a", a, dtypes=dtypes, ordinal=ordinal)
+    if ordinal is None:
+        check_launchable("a", a)
     shape = tuple(a.shape)
     check_tensor("b", b, dtypes=dtypes, shape=shape, like=("a", a))
     if out is None:
         return torch.empty_like(a)
     check_tensor("out", out, dtypes=dtypes, shape=shape, like=("a", a))
+    check_written("out", out, ("a", a), ("b", b), in_place=True)
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpu_explain.kernels.arguments import check_tensor
+from gpu_explain.kernels.arguments import check_tensor, check_written
 from gpu_explain.kernels.loader import load
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def read_once(gpu: Session, x: Any, out: Any = None) -> Any:
     if out is None:
         out = torch.empty(blocks, dtype=x.dtype, device=x.device)
     check_tensor("out", out, like=("x", x), shape=(blocks,))
+    check_written("out", out, ("x", x))
     if blocks:
         name = "read_once_quads" if _aligned(x) else "read_once_each"
         load(gpu, FILE, name).launch(gpu, blocks, THREADS, x, out, x.numel())

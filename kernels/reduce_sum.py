@@ -12,7 +12,7 @@ from typing import Any
 import triton
 import triton.language as tl
 
-from gpu_explain.kernels.arguments import check_tensor
+from gpu_explain.kernels.arguments import check_launchable, check_tensor
 from gpu_explain.kernels.pointwise import float_dtypes
 
 BLOCK_SIZE = 1024
@@ -51,6 +51,7 @@ def reduce_sum(x: Any) -> Any:
     import torch
 
     check_tensor("x", x, dtypes=float_dtypes())
+    check_launchable("x", x)
     n = x.numel()
     out = torch.empty((), dtype=x.dtype, device=x.device)
     if n == 0:

@@ -14,7 +14,7 @@ from typing import Any
 import triton
 import triton.language as tl
 
-from gpu_explain.kernels.arguments import check_tensor
+from gpu_explain.kernels.arguments import check_launchable, check_tensor, check_written
 from gpu_explain.kernels.pointwise import MOST_BLOCKS, float_dtypes
 
 MOST_COLUMNS = 2**30
@@ -133,14 +133,14 @@ def softmax(x: Any, out: Any = None) -> Any:
     import torch
 
     _check_rows("x", x)
+    check_launchable("x", x)
     if out is None:
         out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     else:
         check_tensor("out", out, shape=tuple(x.shape), like=("x", x), contiguous=False)
         _check_rows("out", out)
+        check_written("out", out, ("x", x), in_place=True)
     rows, columns = x.shape
-    if rows > 1 and out.stride(0) < columns:
-        raise ValueError(f"out: rows that do not overlap expected, got strides {out.stride()}")
     if not 0 <= columns <= MOST_COLUMNS or rows > MOST_BLOCKS:
         raise ValueError(f"x: at most {MOST_BLOCKS} rows of {MOST_COLUMNS} columns expected, got {tuple(x.shape)}")
     if x.numel():

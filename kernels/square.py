@@ -7,7 +7,7 @@ from typing import Any
 import triton
 import triton.language as tl
 
-from gpu_explain.kernels.arguments import check_tensor
+from gpu_explain.kernels.arguments import check_launchable, check_tensor, check_written
 
 BLOCK_SIZE = 1024
 NUM_WARPS = 4
@@ -53,9 +53,12 @@ def check(x: Any, out: Any = None, *, ordinal: int | None = None) -> Any:
     import torch
 
     check_tensor("x", x, dtypes=(torch.float32,), ordinal=ordinal)
+    if ordinal is None:
+        check_launchable("x", x)
     if out is None:
         return torch.empty_like(x)
     check_tensor("out", out, shape=tuple(x.shape), like=("x", x))
+    check_written("out", out, ("x", x), in_place=True)
     return out
 
 

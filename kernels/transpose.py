@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpu_explain.kernels.arguments import check_choice, check_tensor
+from gpu_explain.kernels.arguments import check_choice, check_tensor, check_written
 from gpu_explain.kernels.loader import load
 
 if TYPE_CHECKING:
@@ -40,9 +40,8 @@ def transpose(gpu: Session, a: Any, out: Any = None, *, method: str = "") -> Any
     if out is None:
         out = torch.empty((columns, rows), dtype=a.dtype, device=a.device)
     check_tensor("out", out, like=("a", a), shape=(columns, rows))
-    if a.numel() and out.data_ptr() < a.data_ptr() + a.nbytes and a.data_ptr() < out.data_ptr() + out.nbytes:
-        raise ValueError("out: memory that is not a's expected, got an overlap")
-    if not method:
+    check_written("out", out, ("a", a))
+    if method == "":
         method = "wide" if takes_wide(a, out) else "swizzled"
     check_choice("method", method, METHODS)
     if method == "wide" and not takes_wide(a, out):

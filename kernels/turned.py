@@ -12,7 +12,7 @@ from typing import Any
 import triton
 import triton.language as tl
 
-from gpu_explain.kernels.arguments import check_tensor
+from gpu_explain.kernels.arguments import check_launchable, check_tensor
 
 BLOCKS = {1: 128, 2: 64, 4: 64, 8: 32}
 """Rows and columns of a tile, by bytes of an element: 64 bytes or more of each row."""
@@ -43,6 +43,7 @@ def turned(x: Any) -> Any:
     import torch
 
     check_tensor("x", x, dims=2, contiguous=False)
+    check_launchable("x", x)
     rows, columns = x.shape
     y = torch.empty((columns, rows), dtype=x.dtype, device=x.device)
     item = x.element_size()

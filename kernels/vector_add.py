@@ -77,7 +77,7 @@ def trace_vector_add(
     """
     from gpu_explain.kernels.trace import record_trace
 
-    check(a, b, out, float_dtypes())
+    out = check(a, b, out, float_dtypes())
     n = a.numel()
     programs = _programs(n, block_size, num_warps)
     if not 1 <= programs <= _MOST_TRACED:

@@ -142,7 +142,7 @@ def test_more_elements_than_32_bits_count(whole_gpu: Session, columns: int) -> N
         ("torch.ones(4, 6)", "torch.ones(4, 5)", r"out: shape \(4, 6\) expected"),
         ("torch.ones(4, 6)", "torch.ones(4, 6, dtype=torch.float16)", "out: the dtype of x, float32, expected"),
         ("torch.ones(4, 6)", "torch.ones(6, 4).t()", "out: columns next to each other expected"),
-        ("torch.ones(4, 6)", "torch.ones(1, 6).expand(4, 6)", "out: rows that do not overlap expected"),
+        ("torch.ones(4, 6)", "torch.ones(1, 6).expand(4, 6)", "out: an address for each element expected"),
     ],
 )
 def test_a_wrong_argument_is_named(whole_gpu: Session, x: str, out: str, named: str) -> None:

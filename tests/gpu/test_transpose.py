@@ -143,7 +143,7 @@ def test_more_numbers_than_32_bits_count(whole_gpu: Session, rows: int, columns:
         (lambda gpu, a: transpose(gpu, a.t()), "a: a contiguous tensor expected"),
         (lambda gpu, a: transpose(gpu, a.cpu()), "a: a tensor on cuda"),
         (lambda gpu, a: transpose(gpu, a, a), r"out: shape \(16, 8\) expected"),
-        (lambda gpu, a: transpose(gpu, a, a.view(16, 8)), "out: memory that is not a's expected"),
+        (lambda gpu, a: transpose(gpu, a, a.view(16, 8)), "out: memory apart from a's expected"),
         (lambda gpu, a: transpose(gpu, a, a.half().t().contiguous()), "out: the dtype of a"),
         (lambda gpu, a: transpose(gpu, a, method="fast"), "method: one of naive"),
         (lambda gpu, a: transpose(gpu, a[:, :6].contiguous(), method="wide"), "a: sizes that are multiples of 4"),
