@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpu_explain import __version__
+from gpu_explain.app import interrupts
 from gpu_explain.app.exits import Exit
 from gpu_explain.app.streams import watched
 from gpu_explain.scenes.base.plain import visible
@@ -70,7 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main(arguments: Sequence[str]) -> int:
     try:
-        return _run(_parsed(arguments))
+        try:
+            return _run(_parsed(arguments))
+        finally:
+            interrupts.release()  # for what ended before its imports were all done
     finally:
         sys.stdout.flush()  # here, also after --help, so that a full disk is known while it can be said
 
@@ -159,6 +163,7 @@ def _run(given: argparse.Namespace) -> int:
     if given.doctor:
         from gpu_explain.app.doctor.command import doctor
 
+        interrupts.release()
         return doctor(deep=given.deep, json=given.json)
     _check_usage(given)
     if given.list:
@@ -172,6 +177,7 @@ def _list() -> int:
     from gpu_explain.scenes.registry import all_scenes
 
     scenes = all_scenes()
+    interrupts.release()
     width = max((len(scene.id) for scene in scenes), default=0)
     for scene in scenes:
         sys.stdout.write(f"{scene.number:2}  {scene.id:<{width}}  {scene.title}\n")
@@ -244,18 +250,20 @@ def _open_gpu(given: argparse.Namespace, retries: int) -> LiveSource:
 
 
 def _run_all(given: argparse.Namespace) -> int:
-    from gpu_explain.app import outputs
+    from gpu_explain.app import live, outputs, replay  # noqa: F401  (those that measure, before Ctrl-C may interrupt)
     from gpu_explain.app.exchange import to_json, to_junit
     from gpu_explain.app.report import Printer, header, scene_lines, summary
     from gpu_explain.app.shelf import Recorder
     from gpu_explain.app.verify import absent, verify
     from gpu_explain.scenes.registry import all_scenes, find_scene
 
+    interrupts.release()
     wanted = {find_scene(name).id for name in given.scene or ()}
     scenes = tuple(scene for scene in all_scenes() if not wanted or scene.id in wanted)
-    named = {name: getattr(given, name) for name in ("json", "junit") if getattr(given, name) is not None}
+    given_paths = {name: getattr(given, name) for name in ("json", "junit")}
+    named = {name: outputs.meant(path) for name, path in given_paths.items() if path is not None}
     # Better known now than after the measuring.
-    outputs.check(named, given.record)
+    pipes = outputs.check(named, given.record)
     # A request is not asked again here: a worker that dies while measuring is a finding.
     source, no_gpu = _choose_source(given, retries=0)
     if given.record is not None and no_gpu is not None:
@@ -264,7 +272,7 @@ def _run_all(given: argparse.Namespace) -> int:
     if wanted:
         _check_shown(source, [scene for scene in scenes if scene.id in absent(source, scenes)], no_gpu)
     _say(_unset_sentence(source))
-    printer = Printer(sys.stderr if "-" in named.values() else sys.stdout, sys.stderr)
+    printer = Printer(sys.stderr if outputs.STANDARD_OUTPUT in named.values() else sys.stdout, sys.stderr)
     shown = _Shown(printer, needed=not named and recorder is None)
     try:
         run = verify(
@@ -281,7 +289,9 @@ def _run_all(given: argparse.Namespace) -> int:
         printer.quiet()
         source.close()
     makers = {"json": to_json, "junit": to_junit}
-    unwritten = [outputs.write(path, makers[name](run, strict=given.strict)) for name, path in named.items()]
+    unwritten = [
+        outputs.write(path, makers[name](run, strict=given.strict), pipes.get(path)) for name, path in named.items()
+    ]
     shown.check()
     for fault in filter(None, unwritten):
         _say(f"gpu-explain: {fault.sentence}")
@@ -338,13 +348,18 @@ def _walk(given: argparse.Namespace) -> int:
     unfit = why_not_here(os.environ, sys.stdin, sys.stdout, sys.stderr)
     if unfit is not None:
         raise ProblemError(unfit)
+    from gpu_explain.app import live, replay  # noqa: F401  (as above)
+
+    interrupts.release()
     source, notice = _choose_source(given, retries=1)
     unset = _unset_sentence(source)
     if notice is None and unset:
         notice = problem("environment", evidence=unset)
-    from gpu_explain.app.walkthrough import run
-
     try:
+        interrupts.hold()
+        from gpu_explain.app.walkthrough import run
+
+        interrupts.release()
         return run(source, scene=scene, notice=notice)
     finally:
         source.close()

@@ -7,6 +7,8 @@ import stat
 from pathlib import Path
 from typing import IO
 
+from gpu_explain.scenes.base.problem import ProblemError, problem
+
 _SAID: dict[type[OSError], str] = {
     FileNotFoundError: "There is no such file or folder",
     NotADirectoryError: "Something on the way there is not a folder",
@@ -16,8 +18,19 @@ _SAID: dict[type[OSError], str] = {
 
 
 def place(path: str) -> Path:
-    """The path, with ``~`` as the shell takes it: that of a user who is not there stays as it is."""
-    return Path(os.path.expanduser(path))  # noqa: PTH111 — Path.expanduser raises for such a user
+    """The path, with ``~`` as the shell takes it: that of a user who is not there stays as it is.
+
+    Raises:
+        ProblemError: When it starts from the current folder, and that is gone.
+    """
+    found = Path(os.path.expanduser(path))  # noqa: PTH111 — Path.expanduser raises for such a user
+    if not found.is_absolute():
+        try:
+            Path.cwd()
+        except OSError:
+            gone = problem("usage", what="The current folder is gone", remedy="Change to one that is there, as with cd")
+            raise ProblemError(gone) from None
+    return found
 
 
 def because(error: OSError) -> str:

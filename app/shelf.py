@@ -6,6 +6,7 @@ import contextlib
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import IO
 
 from gpu_explain.app.paths import because, open_file, place
 from gpu_explain.app.recording import MOST_BYTES, SceneRecording, pack, refuse, unpack
-from gpu_explain.scenes.base import Measurement, ProblemError
+from gpu_explain.scenes.base import Measurement, Problem, ProblemError
 from gpu_explain.scenes.base.problem import problem
 
 SUFFIX = ".json.gz"
@@ -116,8 +117,12 @@ class Recorder:
                 self.path.mkdir(parents=True, exist_ok=True)
                 self._resume(Shelf(path, _openers(self.path)))
             _probe(self.path.parent if self._zip else self.path)
+        except FileExistsError:
+            raise ProblemError(_unrecorded(path, "It is neither a folder nor a zip")) from None
         except OSError as error:
-            raise ProblemError(problem("cannot-write", where=path, evidence=because(error))) from None
+            raise ProblemError(_unrecorded(path, because(error))) from None
+        except ProblemError as error:  # what is there was not written by us, or is damaged
+            raise ProblemError(_unrecorded(path, error.problem.why, error.problem.detail)) from None
 
     def write(self, measurements: tuple[Measurement, ...]) -> None:
         """Write (or replace) the recording of one scene; what was there stays until the new one is complete.
@@ -130,8 +135,12 @@ class Recorder:
         try:
             with _alone(self.path.parent if self._zip else self.path):
                 # Another gpu-explain may be recording here too: what it added since we looked must stay, and count.
-                packed = _packed(self.path) if self._zip else {}
-                self._device = self._device or self._found_device(packed)
+                try:
+                    packed = _packed(self.path) if self._zip else {}
+                    self._device = self._device or self._found_device(packed)
+                except ProblemError as error:
+                    why, detail = error.problem.why, error.problem.detail
+                    raise ProblemError(_unrecorded(str(self.path), why, detail)) from None
                 if self._device and device != self._device:
                     there = self._device
                     raise ProblemError(
@@ -159,6 +168,13 @@ class Recorder:
         for scene in shelf.scenes:
             found = shelf.read(scene)
             self._device = self._device or found.device.name
+
+
+def _unrecorded(path: str, why: str, detail: str = "") -> Problem:
+    """That a recording cannot be made at a place, said of recording: nobody wanted to replay what lies there."""
+    met = problem("cannot-write", where=path, evidence=why, detail=detail)
+    remedy = "Name another place: a folder, or a file that ends in .zip"
+    return replace(met, what=f"Nothing can be recorded at {path}", remedy=remedy)
 
 
 def _in_folder(folder: Path, path: str) -> dict[str, Callable[[], IO[bytes]]]:

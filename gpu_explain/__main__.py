@@ -1,6 +1,21 @@
-"""``python -m gpu_explain``: the same program as the ``gpu-explain`` command."""
+"""The program: ``python -m gpu_explain``, and the ``gpu-explain`` command.
 
-from gpu_explain.app.cli import main
+Nothing is imported above, so that Ctrl-C is held back before anything that takes time is.
+"""
+
+
+def main() -> int:
+    """Run the command line of this process; returns the exit code."""
+    from gpu_explain.app.interrupts import hold
+
+    hold()
+    from gpu_explain.app.cli import main as run
+
+    try:
+        return run()
+    finally:
+        hold()  # what is left is to end, which a traceback would not make faster
+
 
 if __name__ == "__main__":
     raise SystemExit(main())

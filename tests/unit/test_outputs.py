@@ -22,6 +22,7 @@ from tests.unit.test_cli import gpu, scenes  # noqa: F401 — fixtures
 from tests.unit.test_verify import Terminal
 
 FULL = Path("/dev/full")
+ROOT = Path(__file__).resolve().parents[2]
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
 
 
@@ -141,6 +142,131 @@ def test_a_home_is_found_and_one_that_is_nobodys_stays_as_it_is(monkeypatch: pyt
     monkeypatch.setenv("HOME", "/somewhere")
     assert place("~/x") == Path("/somewhere/x")
     assert place("~nosuchuser/x") == Path("~nosuchuser/x")
+
+
+# ---------------------------------------------------------------- what is open already
+
+REPLAY = "gpu-explain --run-all --replay --scene waves"
+needs_descriptors = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no /proc/self/fd here")
+
+
+def kept_and_report(path: Path) -> int:
+    """The exit code in the report that follows what stood in a file before."""
+    before, _, report = path.read_text().partition("\n")
+    assert before == "before"
+    return int(json.loads(report)["exit"])
+
+
+@needs_descriptors
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "{}/link", "-"])
+def test_other_names_of_standard_output_are_it(name: str, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    out = tmp_path / "out"
+    name = name.format(tmp_path)
+    done = shell(f"(echo before; {REPLAY} --json {name}; echo after) >{out}; {REPLAY} --json {name} | cat")
+    assert json.loads(done.stdout)["exit"] == 0
+    assert done.stderr.count("1 scene") == 2  # the table makes room for it
+    before, *report, after = out.read_text().splitlines()
+    assert (before, after) == ("before", "after")
+    assert json.loads("\n".join(report))["exit"] == 0
+
+
+@needs_descriptors
+@pytest.mark.parametrize("name", ["/dev/fd/7", "/proc/self/fd/7", "/proc/$$/fd/7", "{}/link"])
+def test_what_is_open_is_written_to_and_not_replaced(name: str, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev/fd/7")
+    out, name = tmp_path / "out", name.format(tmp_path)
+    done = shell(f"exec 7>{out}; echo before >&7; {REPLAY} --json {name}; echo -n $?")
+    assert done.stdout.endswith("0"), done.stderr
+    assert kept_and_report(out) == 0
+
+
+@needs_descriptors
+def test_standard_error_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert shell(f"echo before >{out}; {REPLAY} --json /dev/stderr 2>>{out}").returncode == Exit.OK
+    assert kept_and_report(out) == 0
+
+
+@needs_descriptors
+def test_a_substituted_process_gets_the_report(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = shell(
+        f"{REPLAY} --json >(cat >{out}; echo read >{out}.done); while [ ! -e {out}.done ]; do sleep 0.05; done"
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(out.read_text())["exit"] == 0
+
+
+@needs_descriptors
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("--json /dev/fd/9 9>&-", "/dev/fd/9 cannot be written. It is closed."),
+        ("--json /dev/fd/9 9</dev/null", "It is open for reading only."),
+        ("--json /dev/stderr 2>&-", ""),
+        ("--json - --junit /dev/stdout", "standard output"),
+        ("--json a --junit b", "--json and --junit would both write to"),
+        ("--json a --record b.zip", "would both write to"),
+        ("--json a >>a", "Standard output and --json would both write to a."),
+        ("--junit b >>a", "Standard output and --junit would both write to b."),
+        ("--json /dev/fd/7 --junit a 7>>a", "--json and --junit would both write to a."),
+    ],
+)
+def test_one_file_under_two_names_and_a_closed_one_are_wrong_usage(options: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("as it was")
+    (tmp_path / "b").hardlink_to(tmp_path / "a")
+    (tmp_path / "b.zip").hardlink_to(tmp_path / "a")
+    replay = "" if "--record" in options else "--replay --scene waves"
+    done = shell(f"cd {tmp_path}; gpu-explain --run-all {replay} {options}", PYTHONPATH=str(ROOT))
+    assert done.returncode == Exit.USAGE
+    assert says in done.stderr
+    assert (tmp_path / "a").read_text() == "as it was"
+    assert (tmp_path / "a").samefile(tmp_path / "b")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_that_nobody_reads_is_refused_at_once_and_one_that_is_read_gets_all(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = shell(f"timeout 20 {sys.executable} -m gpu_explain --run-all --replay --json {pipe}")
+    assert done.returncode == Exit.USAGE
+    assert f"{pipe} cannot be written. Nobody reads from this pipe." in done.stderr
+    assert done.stdout == ""
+    done = shell(f"cat {pipe} >{tmp_path}/read & sleep 0.2; {REPLAY} --json {pipe}; code=$?; wait; exit $code")
+    assert done.returncode == Exit.OK, done.stderr
+    assert json.loads((tmp_path / "read").read_text())["exit"] == 0
+
+
+@pytest.mark.parametrize("options", ["--json x", "--junit ./x", "--record x", "--record x.zip", "--replay x"])
+def test_a_current_folder_that_is_gone_is_said(options: str, tmp_path: Path) -> None:
+    replay = "" if "--re" in options else "--replay"
+    done = shell(
+        f"mkdir {tmp_path}/gone; cd {tmp_path}/gone; rmdir {tmp_path}/gone; gpu-explain --run-all {replay} {options}",
+        PYTHONPATH=str(ROOT),
+    )
+    assert done.returncode == Exit.USAGE
+    assert done.stderr.startswith("gpu-explain: The current folder is gone. ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("place", ["n.zip", "dev", "file", "folder.zip"])
+def test_what_is_in_the_way_of_a_recording_is_said_of_recording(
+    gpu: Callable[..., None],  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    place: str,
+) -> None:
+    gpu()
+    (tmp_path / "n.zip").write_text("hi")
+    (tmp_path / "file").write_text("hi")
+    (tmp_path / "folder.zip").mkdir()
+    path = "/dev/null" if place == "dev" else str(tmp_path / place)
+    assert cli.main(["--run-all", "--record", path]) == Exit.USAGE
+    error = capsys.readouterr().err
+    assert error.startswith(f"gpu-explain: Nothing can be recorded at {path}. It ")
+    assert "replay" not in error
+    assert "a file that ends in .zip" in error
 
 
 # ---------------------------------------------------------------- streams
