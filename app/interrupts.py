@@ -7,7 +7,7 @@ of that module takes milliseconds, in which Ctrl-C would still be a traceback.
 
 from __future__ import annotations
 
-from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
+from _signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
 _noted: list[int] = []
 
@@ -28,6 +28,14 @@ def release() -> None:
     if _noted:
         _noted.clear()
         raise KeyboardInterrupt
+
+
+def end() -> None:
+    """The work is done and the exit code known: Ctrl-C changes nothing any more.
+
+    Python gives every other handler up on its way out, and would be killed by the signal instead.
+    """
+    signal(SIGINT, SIG_IGN)
 
 
 def _note(number: int, _: object) -> None:

@@ -6,7 +6,7 @@ Nothing is imported above, so that Ctrl-C is held back before anything that take
 
 def main() -> int:
     """Run the command line of this process; returns the exit code."""
-    from gpu_explain.app.interrupts import hold
+    from gpu_explain.app.interrupts import end, hold
 
     hold()
     from gpu_explain.app.cli import main as run
@@ -14,7 +14,7 @@ def main() -> int:
     try:
         return run()
     finally:
-        hold()  # what is left is to end, which a traceback would not make faster
+        end()
 
 
 if __name__ == "__main__":
