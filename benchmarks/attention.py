@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from benchmarks.compare import Contestant, Row, compare, heading, markdown
+from benchmarks.compare import Contestant, Row, command, compare, heading, markdown
 from gpu_explain.kernels.attention import attention, flops, reference
 from gpu_explain.kernels.attention_configs import HOPPER
 from gpu_explain.kernels.opening import open_session
@@ -95,4 +95,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(command(main))

@@ -7,10 +7,13 @@ Each row of a table is one question (a kernel at one size), each contestant a wa
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
+
+from gpu_explain.scenes.base import ProblemError
 
 if TYPE_CHECKING:
     from gpu_explain.kernels.session import Session
@@ -19,6 +22,24 @@ Launch = Callable[[], object]
 SHORT_US = 20.0
 """Below this many µs by events, CUPTI's figure is used: events cost about 2 µs themselves."""
 _PROFILED = 11
+UNUSABLE, INTERRUPTED = 2, 130
+"""Exit codes: what keeps a benchmark from running at all, said in a sentence; and Ctrl-C, as shells expect it."""
+
+
+def command(measure: Callable[[], None]) -> int:
+    """A benchmark as a command: what is known to go wrong is one sentence on standard error and no traceback.
+
+    Returns 0, :data:`UNUSABLE` after a ``ProblemError`` (no GPU, no package for it), :data:`INTERRUPTED` after Ctrl-C.
+    """
+    try:
+        measure()
+    except ProblemError as error:
+        print(error.problem.sentence, file=sys.stderr)
+        return UNUSABLE
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    return 0
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.compare import Contestant, Figure, Row, compare, graph_us, heading, markdown
+from benchmarks.compare import Contestant, Figure, Row, command, compare, graph_us, heading, markdown
 
 if TYPE_CHECKING:
     from gpu_explain.kernels.session import Session
@@ -141,4 +141,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(command(main))

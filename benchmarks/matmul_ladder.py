@@ -14,7 +14,7 @@ from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
 
-from benchmarks.compare import Contestant, Row, compare, heading, markdown
+from benchmarks.compare import Contestant, Row, command, compare, heading, markdown
 from gpu_explain.kernels.matmul_cuda import RUNGS, count_loads, flops, kernel_of, matmul_cuda
 
 if TYPE_CHECKING:
@@ -118,4 +118,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(command(main))

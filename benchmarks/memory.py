@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from benchmarks.compare import Contestant, Figure, Row, compare, heading, markdown, roof_gb_per_s
+from benchmarks.compare import Contestant, Figure, Row, command, compare, heading, markdown, roof_gb_per_s
 from gpu_explain.kernels.session import Session
 
 PUBLISHED_L2_GB_PER_S = 10_200.0
@@ -263,4 +263,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(command(main))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.compare import Contestant, Row, arrays_of, compare, heading, markdown, roof_gb_per_s
+from benchmarks.compare import Contestant, Row, arrays_of, command, compare, heading, markdown, roof_gb_per_s
 
 if TYPE_CHECKING:
     from gpu_explain.kernels.session import Session
@@ -214,4 +214,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(command(main))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from benchmarks.compare import heading
+from benchmarks.compare import command, heading
 from gpu_explain.kernels import (
     divergence,
     five_steps,
@@ -199,4 +199,4 @@ def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) ->
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(command(main))
