@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import importlib.util
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -33,8 +34,20 @@ def why_not_here(
         return problem("dumb-terminal", evidence=f"TERM is {environ.get('TERM', '')!r}")
     encoding = stdout.encoding if stdout is not None else None
     if not is_utf8(encoding):
-        return problem("no-utf8", evidence=f"This one is set to {encoding}")
+        return no_utf8(environ, encoding)
     return _unusable_variable(environ)
+
+
+def no_utf8(environ: Mapping[str, str], encoding: str | None) -> Problem:
+    """That a stream of that encoding is not UTF-8, and the variable that made it so.
+
+    PYTHONIOENCODING goes before the locale, so that no LC_ALL helps where it is set.
+    """
+    met = problem("no-utf8", evidence=f"This one is set to {encoding or 'nothing'}")
+    asked = environ.get("PYTHONIOENCODING", "").partition(":")[0]
+    if not asked or is_utf8(asked):
+        return met
+    return replace(met, why=f"{met.why} by PYTHONIOENCODING", remedy="unset PYTHONIOENCODING")
 
 
 def _unusable_variable(environ: Mapping[str, str]) -> Problem | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from gpu_explain.app.doctor.check import Check, beside, found, unknown, wrong
 from gpu_explain.app.doctor.machine import Machine
 from gpu_explain.app.environment import spoiling, unset_sentence
-from gpu_explain.app.terminal import CANNOT_PLACE, is_utf8
+from gpu_explain.app.terminal import CANNOT_PLACE, is_utf8, no_utf8
 from gpu_explain.app.walkthrough.paint.layout import SMALLEST
 from gpu_explain.scenes.base.conditions import Group, problem
 from gpu_explain.scenes.base.places import CACHE_VARIABLE, cache_candidates, nearest_folder, triton_cache, writable
@@ -131,8 +131,7 @@ def terminal_checks(machine: Machine) -> Iterator[Check]:
     if is_utf8(terminal.encoding):
         yield found("encoding", group, "UTF-8")
     else:
-        evidence = f"This one is set to {terminal.encoding or 'nothing'}"
-        yield wrong("encoding", group, problem("no-utf8", evidence=evidence))
+        yield wrong("encoding", group, no_utf8(environ, terminal.encoding))
     if terminal.size is None:
         yield beside("size", group, "no size")
     elif terminal.size[0] < SMALLEST[0] or terminal.size[1] < SMALLEST[1]:

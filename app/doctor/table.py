@@ -12,19 +12,31 @@ from gpu_explain.app.doctor.private import Secrets, at_home
 from gpu_explain.app.exits import Exit
 from gpu_explain.app.report import Line
 
-_LABEL = 12
+_LABEL, _INDENT = 12, 2
+_NARROW, _LEAST = 40, 20
+"""Below so many columns labels stand on lines of their own; below the least, words would be longer than lines."""
 _STOPS, _LIMITS, _GOOD = ("✗", "bold red"), ("!", "bold yellow"), ("✓", "green")
 _SIGNS = {State.FOUND: _GOOD, State.NOT_APPLICABLE: ("·", "dim"), State.UNKNOWN: ("?", "yellow")}
 
 
 def table(examination: Examination, secrets: Secrets, width: int = 100) -> Iterator[Line]:
-    """The whole report, home folders as ``~`` where they are evidence; commands keep the real paths."""
-    width = max(width, 40)
+    """The whole report, home folders as ``~`` where they are evidence; commands keep the real paths.
+
+    Wrapped at ``width`` columns, but not below 20. Paths and commands are never parted.
+    """
+    width = max(width, _LEAST)
     name = f"gpu-explain {__version__} doctor"
-    for number, text in enumerate(wrap(f"{name} · {_platform(examination)}", width)):
-        yield [(text, "dim")] if number else [(name, "bold"), (text[len(name) :], "dim")]
+    bold = len(name)
+    for text in wrap(f"{name} · {_platform(examination)}", width, break_on_hyphens=False):
+        yield [(text[:bold], "bold"), (text[bold:], "dim")]
+        bold = max(bold - len(text) - 1, 0)
     for group, checks in groupby(examination.checks, key=lambda check: check.group):
         label = group.value
+        if width < _NARROW:
+            yield [(label, "bold")]
+            for line in _group(list(checks), secrets, width - _INDENT):
+                yield [(" " * _INDENT, ""), *line]
+            continue
         for line in _group(list(checks), secrets, width - _LABEL):
             yield [(f" {label:<{_LABEL - 1}}", "bold"), *line]
             label = ""

@@ -238,6 +238,23 @@ def test_a_terminal_that_cannot_show_it_gets_a_sentence(term: str, streams: list
 
 
 @pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        ("ascii", "unset PYTHONIOENCODING"),
+        ("latin-1:replace", "unset PYTHONIOENCODING"),
+        ("utf-8", "LC_ALL"),
+        (":replace", "LC_ALL"),
+        ("", "LC_ALL"),
+    ],
+)
+def test_the_remedy_for_an_encoding_names_the_variable_that_made_it(value: str, names: str) -> None:
+    environ = {"TERM": "xterm", "PYTHONIOENCODING": value}
+    problem = why_not_here(environ, Stream(), Stream("ascii"), Stream())  # type: ignore[arg-type]
+    assert problem is not None
+    assert names in problem.remedy
+
+
+@pytest.mark.parametrize(
     ("name", "value", "says"),
     [
         ("TEXTUAL_COLOR_SYSTEM", "bad", "'bad'"),

@@ -59,12 +59,25 @@ def test_what_is_fine_shares_lines_and_what_is_not_has_its_own(made: Made) -> No
     assert text[-1].endswith("Replay works: gpu-explain --replay   exit 1")
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("width", [20, 25, 39, 40, 60, 80, 120])
 def test_no_line_is_wider_than_the_terminal(made: Made, width: int) -> None:
     made.having(FAKE_COUNT="2", FAKE_PROCESSES="3", CUDA_LAUNCH_BLOCKING="1", CC="/nowhere/cc", NO_COLOR="1")
     for line in lines(made.examined(), width):
         # A path or a command cannot be parted.
-        assert len(line) <= width or " " not in line.strip(" →·✗!?")
+        assert len(line) <= width or " " not in line.strip(" →·✓✗!?")
+
+
+def test_below_the_least_width_it_is_wrapped_at_that(made: Made) -> None:
+    made.having(CUDA_LAUNCH_BLOCKING="1", NO_COLOR="1")
+    examination = made.examined()
+    assert lines(examination, 1) == lines(examination, 20)
+    assert lines(examination, 20) != lines(examination, 21)
+
+
+@pytest.mark.parametrize("width", [20, 39, 100])
+def test_the_same_words_are_there_in_every_width(made: Made, width: int) -> None:
+    examination = made.having(NO_COLOR="1").examined()
+    assert " ".join(lines(examination, width)).split() == " ".join(lines(examination, 120)).split()
 
 
 def test_each_state_has_its_sign() -> None:
@@ -213,7 +226,7 @@ def command(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(
         [sys.executable, "-m", "gpu_explain", "doctor", *arguments],
         capture_output=True,
-        encoding=environ.get("PYTHONIOENCODING", "utf-8"),
+        encoding=environ.get("PYTHONIOENCODING", "utf-8").partition(":")[0] or "ascii",
         timeout=60,
         check=False,
         env={**os.environ, "PYTHONIOENCODING": "utf-8", **environ},
@@ -252,7 +265,9 @@ def test_the_real_command_answers_within_two_seconds_and_its_exit_code_is_the_re
     [
         ({"TERM": "dumb"}, "TERM is 'dumb'"),
         ({"PYTHONIOENCODING": "latin-1"}, "This one is set to iso8859-1"),
-        ({"PYTHONIOENCODING": "ascii"}, "This one is set to ascii"),
+        ({"PYTHONIOENCODING": "ascii"}, "This one is set to ascii by PYTHONIOENCODING -> unset PYTHONIOENCODING"),
+        ({"PYTHONIOENCODING": "ascii:replace"}, "unset PYTHONIOENCODING"),
+        ({"PYTHONIOENCODING": "", "PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}, "LC_ALL=C.UTF-8"),
         ({"NO_COLOR": "1"}, "NO_COLOR is set"),
         ({"COLUMNS": "40", "LINES": "10"}, "40"),
     ],
@@ -275,11 +290,12 @@ def test_json_is_utf8_whatever_the_terminal_can_write() -> None:
     assert json.loads(done.stdout.decode("utf-8"))["schema"] == 1
 
 
-def test_a_narrow_terminal_gets_a_narrow_report() -> None:
-    text = command(COLUMNS="40", LINES="10").stdout
+@pytest.mark.parametrize("columns", [20, 30, 40])
+def test_a_narrow_terminal_gets_a_narrow_report(columns: int) -> None:
+    text = command(COLUMNS=str(columns), LINES="10").stdout
     assert "too small for the walkthrough" in " ".join(text.split())
     for line in text.splitlines():
-        assert len(line) <= 40 or " " not in line.strip(" →·✗!?")
+        assert len(line) <= columns or " " not in line.strip(" →·✓✗!?")
 
 
 @pytest.mark.parametrize("driver", [False, True])
