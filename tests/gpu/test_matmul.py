@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -75,7 +76,11 @@ def test_it_is_the_product_and_writes_nothing_else(whole_gpu: Session, call: Cal
 
 @pytest.mark.sanitised
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_small_products_stay_inside_their_memory(whole_gpu: Session, call: Call, dtype: str) -> None:
+def test_small_products_stay_inside_their_memory(
+    whole_gpu: Session, call: Call, dtype: str, request: pytest.FixtureRequest
+) -> None:
+    if "persistent" in request.node.name and os.environ.get("SANITISER") == "initcheck":
+        pytest.skip("initcheck does not see what the copy engine writes, and takes C for unwritten")
     for m, n, k in ((64, 128, 64), (67, 41, 37)):
         a, b = _randn(whole_gpu, m, k, dtype), _randn(whole_gpu, k, n, dtype)
         out = call(a, b)
