@@ -1,4 +1,4 @@
-"""Attention forward against torch's own backends, by name: ``python benchmarks/attention.py``.
+"""Attention forward against torch's own backends, by name: ``python -m benchmarks.attention``.
 
 16 heads, batch 1, fp16. Arithmetic is counted as the papers do (``kernels/attention.flops``); the roof is what
 torch.matmul reaches in the same run.

@@ -1,4 +1,4 @@
-"""Triton's matmuls against cuBLAS: ``python benchmarks/matmul.py``, on a GPU machine.
+"""Triton's matmuls against cuBLAS: ``python -m benchmarks.matmul``, on a GPU machine.
 
 Small products are timed as launches of one CUDA graph, since their times are near those of a launch; large ones by
 events. Both with the operands in the L2 where they fit. The roof is what the tensor cores could do at the clock that

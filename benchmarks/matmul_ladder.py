@@ -1,4 +1,4 @@
-"""The fp32 matmul ladder against cuBLAS: ``PYTHONPATH=. python benchmarks/matmul_ladder.py``. Prints two tables.
+"""The fp32 matmul ladder against cuBLAS: ``python -m benchmarks.matmul_ladder``. Prints two tables.
 
 The first is the table that all benchmarks print, contestants in turns. The second says of each rung what it won over
 the one before and what it is made of: registers, shared memory and residents as compiled, and the loads from global

@@ -1,4 +1,4 @@
-"""Memory, interrogated: ``python benchmarks/memory.py``. Transposes, one pass, the L2, coalescing, banks, latencies."""
+"""Memory, interrogated: ``python -m benchmarks.memory``. Transposes, one pass, the L2, coalescing, banks, latencies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vector add, add+relu, softmax and sum against torch: ``python benchmarks/pointwise.py``. Prints a table."""
+"""Vector add, add+relu, softmax and sum against torch: ``python -m benchmarks.pointwise``. Prints a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that the kernels on threads, warps and blocks measure, as tables: ``python benchmarks/threads.py``.
+"""Everything that the kernels on threads, warps and blocks measure, as tables: ``python -m benchmarks.threads``.
 
 Nothing here is a race, so there are no ratios to peers: these are properties of the machine, to be held beside what
 others found on it.
