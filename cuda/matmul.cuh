@@ -53,20 +53,23 @@
 // uses the value. Loads that have started and not arrived are in flight. To unroll a loop is to write its body several
 // times instead of jumping back: the compiler can then start the loads of several steps before it uses the first value.
 //
-// Global memory is moved in sectors: 32 bytes at a multiple of 32. If a warp's load touches n sectors, n are moved.
+// Global memory is moved in sectors: 32 bytes at a multiple of 32. A load asks for each sector that its lanes touch.
+// Between global memory and the SM lie caches, in lines of 128 bytes, 4 sectors; the sectors counted here are those
+// that loads ask for, whether they then come from a cache or from memory.
 // Shared memory has 32 banks; the word at address w (in words) lies in bank w % 32, and a bank hands out one word a
 // cycle. Lanes that want the same word get it together; lanes that want different words of one bank wait for each
-// other, which is a bank conflict. To transpose is to turn rows into columns, as .T does.
+// other. Where that takes more cycles than so many words need at least, it is a bank conflict. To transpose is to turn rows into columns, as .T does.
 //
 // What an SM of the H200 can do (compute capability 9.0; other architectures have other numbers):
 //  - Four schedulers each start one instruction of a warp a cycle. If all are multiply-adds, that is 4 × 32 = 128 in a
 //    cycle; any other instruction takes the place of 32. (So many on 8.6, 8.9, 10.0 and 12.0 too; 64 on 7.5 and 8.0.)
 //  - Shared memory hands out 32 words a cycle. So a read of a warp takes at least a cycle (two if its lanes want 64
-//    different words, as reads of 16 bytes a lane may), in which four warps could have multiplied and added: with more
-//    than 0.25 reads a multiply-add the schedulers must wait.
+//    different words, as reads of 16 bytes a lane may), in which the four schedulers could have started a multiply-add
+//    of a warp each: with more than 0.25 reads a multiply-add, both counted by warp, they must wait.
 //  - 65 536 registers, at most 255 a thread: 1024 resident threads can have 64 each, 512 can have 128.
 //  - 64 warps may be resident. While one waits, a scheduler takes another, so the fewer there are, the more each must
-//    have in flight. From rung 4 on there are fewer, since a thread keeps more outputs in registers.
+//    have in flight. Only rung 3 has all 64: in rungs 1 and 2 the words of unrolled loads take registers, from rung 4 on
+//    the outputs do.
 //
 // THE PIECES (numbers of rung 8). A block computes one block tile of C. It walks along k chunk by chunk: a k chunk is
 // DEPTH steps, which are DEPTH columns of A and DEPTH rows of B as long as the block tile, and which lie in shared

@@ -1,7 +1,8 @@
 // Rung 6, vectorised: each load from global memory and each read from shared memory takes 16 bytes.
 //
-// The words are the same as in rung 5, but they come in fewer instructions, and each instruction saved is one
-// multiply-add more that a scheduler can start. For a chunk a thread makes 2 loads from global memory instead of 8, and
+// The words are the same as in rung 5, but they come in fewer instructions, and each instruction saved leaves a place
+// for a multiply-add. (The schedulers are not full: rung 5 fills 0.60 of their places, 0.425 of them with multiply-adds.
+// So waiting limits as well, and fewer instructions to wait for shorten that too.) For a chunk a thread makes 2 loads from global memory instead of 8, and
 // for two steps 8 reads from shared memory instead of 24 (in rung 5 the compiler could pair words of A, but none of B).
 // In all it is 1.21 instructions a multiply-add instead of 1.42.
 //
@@ -13,7 +14,8 @@
 //    4 rows of 128 words are a multiple of 32, so both would fall into the same 16 banks; 4 rows of 132 words are not,
 //    and they are 16 banks apart: no conflict. (And rows still begin at multiples of 16 bytes.)
 //
-// Lanes next to each other read 16 bytes next to each other, so there are no bank conflicts, as before.
+// Lanes next to each other read 16 bytes next to each other, so the words spread evenly over the banks. A warp's read
+// of B is for 64 words, which takes two cycles: no fewer can do (rung 8 comes back to this).
 //
 // Where rows of A, B or C do not begin at multiples of 16 bytes, the `_any` kernel runs (WIDE = false): it goes to
 // global memory word by word. Shared memory is read as here.
